@@ -157,8 +157,8 @@ class ways_to {
   [[nodiscard]] explanation operator()(const std::string& text) const {
     event_finder finder(words_);
     finder.add(text);
-    constexpr std::size_t ways = 5;
-    return explain(finder.finish(), {words_, evidence_, reports_}, ways);
+    constexpr std::size_t ways = 6, of_each_class = 3;
+    return explain(finder.finish(), {words_, evidence_, reports_}, ways, of_each_class);
   }
 
  private:
@@ -180,6 +180,7 @@ int show_message_pages(const std::string& names, const std::vector<fs::path>& re
   const lexicon words = load_lexicon(explain_folder());
   const ways_to ways(loaded, words);
   const auto costs = measured_costs(records);
+  const message_pages pages(words, loaded, costs, snippet_folders());
   const bool several = names.find(',') != std::string::npos;
   std::istringstream all(names);
   for (std::string name; std::getline(all, name, ',');) {
@@ -189,8 +190,7 @@ int show_message_pages(const std::string& names, const std::vector<fs::path>& re
     if (page == nullptr)
       throw usage_error(fmt::format("no page is of {}; cufault causes --pages lists them", name));
     if (several) std::cout << "<!-- page " << name << " -->\n";
-    print_message_page(std::cout, *page, ways(page->texts.empty() ? page->status : page->texts.front()),
-                       words, loaded, costs, snippet_folders());
+    pages.print(std::cout, *page, ways(page->texts.empty() ? page->status : page->texts.front()));
   }
   return 0;
 }

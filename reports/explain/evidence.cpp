@@ -15,6 +15,8 @@
 
 #include <algorithm>
 #include <optional>
+#include <tuple>
+#include <utility>
 
 namespace cufault {
 namespace {
@@ -65,14 +67,6 @@ class status_reader {
   std::optional<event_finder> finder_{};  ///< takes milliseconds to make, and few records have exceptions
 };
 
-/// What a log would name: of a framework's function the call that the text of its exception names, if it does.
-std::string call_of(const call_record& call) {
-  const auto named = call.what.facts.find("named_call");
-  return named != call.what.facts.end() && std::holds_alternative<std::string>(named->second)
-             ? std::get<std::string>(named->second)
-             : call.what.name.api;
-}
-
 /// Whether an error that an earlier kernel left comes back from it: an allocation that fails says nothing of kernels.
 bool waits_for_kernels(const std::string& api) {
   return api.starts_with("cuda") &&
@@ -109,17 +103,18 @@ std::optional<failure_seen> said_by_driver(const call_record& call, const usual_
   return failure_seen{known.canonical("CUDA_ERROR_" + why->code), why->function};
 }
 
-recorded_failure& failure_in(evidence& all, std::size_t cause, const failure_seen& seen, bool natural) {
-  const auto same = std::find_if(all.failures.begin(), all.failures.end(), [&](const recorded_failure& f) {
-    return f.cause == cause && f.natural == natural && f.status == seen.status && f.call == seen.call;
-  });
-  if (same != all.failures.end()) return *same;
-  return all.failures.emplace_back(
-      recorded_failure{.cause = cause, .call = seen.call, .status = seen.status, .natural = natural});
+recorded_failure& failure_in(evidence& all, recorded_failure made) {
+  const auto key = [](const recorded_failure& f) {
+    return std::tie(f.cause, f.natural, f.by_driver, f.status, f.call, f.framework);
+  };
+  const auto same = std::find_if(all.failures.begin(), all.failures.end(),
+                                 [&](const recorded_failure& f) { return key(f) == key(made); });
+  return same != all.failures.end() ? *same : all.failures.emplace_back(std::move(made));
 }
 
 void add_fault(evidence& all, const lexicon& known, status_reader& statuses, const usual_messages& usual,
-               const std::string& stack, const std::string& case_name, const arm_result& arm) {
+               const std::string& stack, const std::string& case_name, const arm_result& arm,
+               std::uint32_t first_trial) {
   const std::string name = case_name + "/" + arm.name;
   const bool natural = !is_made_up(arm);
   const auto cause =
@@ -136,16 +131,23 @@ void add_fault(evidence& all, const lexicon& known, status_reader& statuses, con
       if (status.empty() || o.calls[i].swept) continue;
       fails = true;
       if (!cause || !counts) continue;
-      std::vector<failure_seen> seen{{status, call_of(o.calls[i])}};
-      if (auto said = said_by_driver(o.calls[i], usual, known)) seen.push_back(*std::move(said));
-      for (const failure_seen& each : seen) {
-        if (!counted.emplace(each.call, each.status).second) continue;
-        recorded_failure& f = failure_in(all, *cause, each, natural);
+      const auto trial = first_trial + static_cast<std::uint32_t>(&o - arm.trials.data());
+      const auto add = [&](const failure_seen& each, bool by_driver) {
+        if (!counted.emplace(each.call, each.status).second) return;
+        recorded_failure& f = failure_in(all, {.cause = *cause,
+                                               .call = each.call,
+                                               .status = each.status,
+                                               .natural = natural,
+                                               .by_driver = by_driver,
+                                               .framework = framework_of(name)});
         f.arms.insert(name);
         f.stacks.insert(stack);
-        ++f.trials;
-        for (const auto& [check, said] : checks_behind(o, i)) ++f.observed[check][said];
-      }
+        if (!natural) ++f.injected;
+        f.trials.push_back(trial);
+        for (const auto& [check, said] : checks_behind(o, i)) f.observed[check][said].push_back(trial);
+      };
+      add({status, call_in_log(o.calls[i])}, false);
+      if (const auto said = said_by_driver(o.calls[i], usual, known)) add(*said, true);
     }
   }
   if (fails && !cause) all.unassigned.push_back(name);
@@ -164,11 +166,14 @@ void add_sweep(evidence& all, const lexicon& known, const std::string& stack, co
               return std::find(codes.begin(), codes.end(), code) != codes.end();
             });
         if (!meant) continue;
-        recorded_failure& f =
-            failure_in(all, i, {known.canonical(row.what.status), row.what.name.api}, false);
+        recorded_failure& f = failure_in(all, {.cause = i,
+                                               .call = row.what.name.api,
+                                               .status = known.canonical(row.what.status),
+                                               .natural = false,
+                                               .framework = framework_of(case_name)});
         f.arms.insert(case_name + "/" + arm.name);
         f.stacks.insert(stack);
-        f.trials += row.swept->calls;
+        f.injected += row.swept->calls;
       }
     }
   }
@@ -183,7 +188,7 @@ void add_remedy(evidence& all, const lexicon& known, status_reader& statuses, co
     for (const call_record& call : o.calls) {
       if (std::find(tried->before.begin(), tried->before.end(), &call) == tried->before.end()) continue;
       if (const std::string status = statuses.of(o, call); !status.empty())
-        before.push_back({status, call_of(call)});
+        before.push_back({status, call_in_log(call)});
       if (auto said = said_by_driver(call, usual, known)) before.push_back(*std::move(said));
     }
   if (before.empty() && tried->against.empty()) return;
@@ -211,6 +216,25 @@ std::string_view family_of(std::string_view call) {
 
 }  // namespace
 
+std::string call_in_log(const call_record& call) {
+  const auto named = call.what.facts.find("named_call");
+  return named != call.what.facts.end() && std::holds_alternative<std::string>(named->second)
+             ? std::get<std::string>(named->second)
+             : call.what.name.api;
+}
+
+std::uint64_t distinct(trial_numbers trials) {
+  std::ranges::sort(trials);
+  return static_cast<std::uint64_t>(std::ranges::unique(trials).begin() - trials.begin());
+}
+
+std::string framework_of(std::string_view arm) {
+  for (const auto& [framework, family] :
+       {std::pair{"PyTorch", "pytorch."}, {"JAX", "jax."}, {"CuPy", "cupy."}})
+    if (arm.starts_with(family)) return framework;
+  return {};
+}
+
 std::optional<std::size_t> cause_of_arm(const lexicon& known, const std::string& arm) {
   std::optional<std::size_t> found;
   std::size_t longest = 0;
@@ -231,7 +255,7 @@ std::vector<failure_seen> failures_in(const observation& o, const lexicon& known
     std::string status = statuses.of(o, call);
     if (&call == call_in_flight(o)) status = o.ended == outcome::timed_out ? status_hang : o.why;
     if (!status.empty())
-      all.push_back({status, call_of(call), call.last_error == "cudaSuccess" ? "" : call.last_error});
+      all.push_back({status, call_in_log(call), call.last_error == "cudaSuccess" ? "" : call.last_error});
   }
   return all;
 }
@@ -239,16 +263,19 @@ std::vector<failure_seen> failures_in(const observation& o, const lexicon& known
 evidence evidence_in(std::span<const record> records, const lexicon& known) {
   evidence all;
   status_reader statuses(known);
+  std::uint32_t trials = 0;
   for (const record& r : records) {
     const std::string stack = stack_label(r);
     const usual_messages usual(r);
     for (const case_result& c : r.cases) {
       if (control_unresolved(c)) continue;
       for (const arm_result& arm : c.arms) {
+        const std::uint32_t first =
+            std::exchange(trials, trials + static_cast<std::uint32_t>(arm.trials.size()));
         if (c.name.starts_with("sweep."))
           add_sweep(all, known, stack, c.name, arm);
         else if (arm.kind == arm_kind::fault)
-          add_fault(all, known, statuses, usual, stack, c.name, arm);
+          add_fault(all, known, statuses, usual, stack, c.name, arm, first);
         else if (arm.kind != arm_kind::control)
           add_remedy(all, known, statuses, usual, stack, c, arm);
       }

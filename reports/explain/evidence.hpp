@@ -27,17 +27,29 @@ struct failure_seen {
   std::string last_error{};  ///< of a record, where the trial looked and there was one
 };
 
+/// Trials by number, so that one in which several calls fail counts once. Not sorted.
+using trial_numbers = std::vector<std::uint32_t>;
+std::uint64_t distinct(trial_numbers trials);
+
 /// That a cause made a call return a status: all trials of all stacks that show it.
 struct recorded_failure {
   std::size_t cause = 0;  ///< index into lexicon::causes
   std::string call, status;
   bool natural = true;           ///< false: made up (is_made_up), or by a driver call that a sweep made fail
+  bool by_driver = false;        ///< of `call` of the driver, inside one that returned its own status
+  std::string framework{};       ///< framework_of()
   std::set<std::string> arms{};  ///< CASE/ARM; of a sweep its operation
   std::set<std::string> stacks{};  ///< stack_label()
-  std::uint64_t trials = 0;
-  /// What a check would have come out as, and in how many trials: "last_error" -> "cudaErrorAssert" -> 12.
-  std::map<std::string, std::map<std::string, std::uint64_t>> observed{};
+  std::uint64_t injected = 0;      ///< made-up trials, or driver calls that sweeps made fail
+  trial_numbers trials{};          ///< without those of sweeps
+  /// What a check would have come out as, and in which trials: "last_error" -> "cudaErrorAssert" -> 12, 13.
+  std::map<std::string, std::map<std::string, trial_numbers>> observed{};
 };
+
+/// What a log would name: of a framework's function the call that the text of its exception names, if it does.
+std::string call_in_log(const call_record& call);
+/// The framework that an arm runs in, as `explain` names it in its facts: "PyTorch"; empty: none.
+std::string framework_of(std::string_view arm);
 
 /// A remedy or dead end, and what came of it.
 struct recorded_remedy {

@@ -10,7 +10,8 @@
 #include <fnmatch.h>
 
 #include <algorithm>
-#include <array>
+#include <map>
+#include <optional>
 #include <set>
 #include <string_view>
 #include <tuple>
@@ -38,7 +39,8 @@ struct candidate {
   std::size_t index = 0;
   std::uint64_t named_at = ~std::uint64_t{0};  ///< line
   int speaks = 0;                              ///< circumstances for it, less those against it
-  bool near = false;                           ///< words that name it stand beside the failure
+  int told = 0;       ///< how often documents and reports tell of it, of whichever call: 0, or a frequency
+  bool near = false;  ///< words that name it stand beside the failure
   [[nodiscard]] auto key() const {
     const int seen = cause.natural_trials > 0 ? 2 : cause.injected_trials > 0 ? 1 : 0;
     // Smaller is better.
@@ -48,6 +50,7 @@ struct candidate {
                       -cause.points,
                       -speaks,
                       -cause.fits,
+                      -told,
                       -seen,
                       -static_cast<std::int64_t>(cause.reports),
                       index};
@@ -122,6 +125,12 @@ bool shows_all(const candidate& c, const std::vector<failure_seen>& failures, co
   return !arms.empty();
 }
 
+bool is_of_framework(const log_findings& log, const std::string& framework) {
+  const auto named = log.facts.find("framework");
+  return named != log.facts.end() &&
+         std::find(named->second.begin(), named->second.end(), framework) != named->second.end();
+}
+
 /// A look that only some logs can have supports the cause where it holds, and records where documents know this failure of it, too.
 void weigh_records(candidate& c, const failure_seen& failure, const log_findings& log,
                    const knowledge& known) {
@@ -133,25 +142,33 @@ void weigh_records(candidate& c, const failure_seen& failure, const log_findings
     const int fits = holds ? fit(failure, look) : 0;
     if (fits == 0) continue;
     cause.fits = std::max(cause.fits, fits);
+    c.told = std::max(c.told, static_cast<int>(look.how));
     // Where the log names no call, it may have been another one than the look is about.
     const bool surely = look.call.empty() || !failure.call.empty();
     if (surely && !look.when.empty() && cause.sure == confidence::possible)
       cause.sure = confidence::supported;
     cause.often = std::max(cause.often, std::max(1, static_cast<int>(look.how) - (surely ? 0 : 1)));
   }
+  trial_numbers trials, returned, of_framework;
   for (const recorded_failure& f : known.records.failures) {
     if (f.cause != c.index) continue;
     const int fits = fit(failure, f.status, f.call);
     if (f.natural) cause.fits = std::max(cause.fits, fits);
     if (fits < 2) continue;
-    cause.stacks.insert(f.stacks.begin(), f.stacks.end());
-    if (f.natural) {
-      cause.natural_arms.insert(f.arms.begin(), f.arms.end());
-      cause.natural_trials += f.trials;
-    } else {
-      cause.injected_trials += f.trials;
+    if (!f.natural) {
+      cause.injected_trials += f.injected;
+      continue;
     }
+    cause.stacks.insert(f.stacks.begin(), f.stacks.end());
+    cause.natural_arms.insert(f.arms.begin(), f.arms.end());
+    trials.insert(trials.end(), f.trials.begin(), f.trials.end());
+    if (!f.by_driver) returned.insert(returned.end(), f.trials.begin(), f.trials.end());
+    if (!f.framework.empty() && is_of_framework(log, f.framework))
+      of_framework.insert(of_framework.end(), f.trials.begin(), f.trials.end());
   }
+  cause.natural_trials = distinct(std::move(trials));
+  cause.returned_trials = distinct(std::move(returned));
+  cause.framework_trials = distinct(std::move(of_framework));
   if (cause.sure == confidence::possible && cause.natural_trials > 0 && cause.often > 0)
     cause.sure = confidence::supported;
 }
@@ -165,14 +182,15 @@ struct check_outcome {
 /// What a check comes out as under a cause: by its records, else by the table.
 check_outcome outcome_of(const known_check& check, const candidate& c, const failure_seen& failure,
                          const knowledge& known) {
-  std::map<std::string, std::uint64_t> seen;
+  std::map<std::string, trial_numbers> seen;
   if (!check.observes.empty())
     for (const recorded_failure& f : known.records.failures)
       if (f.cause == c.index && f.natural && fit(failure, f.status, f.call) >= 2)
         if (const auto at = f.observed.find(check.observes); at != f.observed.end())
-          for (const auto& [says, trials] : at->second) seen[says] += trials;
+          for (const auto& [says, trials] : at->second)
+            seen[says].insert(seen[says].end(), trials.begin(), trials.end());
   if (seen.size() == 1)
-    return {seen.begin()->first, seen.begin()->second, seen.begin()->first != check.otherwise};
+    return {seen.begin()->first, distinct(seen.begin()->second), seen.begin()->first != check.otherwise};
   if (seen.size() > 1) return {};
   for (const check_answer& a : check.answers)
     if (matches_any(a.causes, c.cause.what->id)) return {a.says, 0, true};
@@ -200,23 +218,37 @@ std::set<std::string> variables_in(const std::string& text) {
   return all;
 }
 
-/// Whether records show that what the text says to set does not clear the cause.
+/// Whether records show that what the text says to set does not clear the cause, and never does.
 bool is_contradicted(const std::string& text, const ranked_cause& cause) {
-  const std::set<std::string> said = variables_in(text);
+  std::set<std::string> said = variables_in(text);
+  for (const tried_remedy& t : cause.clears)
+    for (const std::string& variable : variables_in(t.words)) said.erase(variable);
   return std::any_of(cause.does_not_clear.begin(), cause.does_not_clear.end(), [&](const tried_remedy& t) {
     const std::set<std::string> tried = variables_in(t.words);
     return std::any_of(tried.begin(), tried.end(), [&](const std::string& v) { return said.contains(v); });
   });
 }
 
-/// The check that costs least for each other candidate that it tells this one from, if it can come out for this one; else any that tells.
+const std::string& text_for(const known_check& check, const log_findings& log) {
+  const auto own = std::ranges::find_if(
+      check.texts, [&](const framework_cure& text) { return is_of_framework(log, text.of); });
+  return own == check.texts.end() ? check.text : own->text;
+}
+
+/// Of the checks that say something of this failure: one that tells this cause from all others before one that tells it from some, and
+/// before any that cannot come out for this cause alone; then the one that costs least for each cause that it tells this one from.
 void choose_check(candidate& c, const std::vector<candidate>& all, const failure_seen& failure,
-                  const knowledge& known) {
-  double best = 0;
-  bool best_is_own = false;
+                  const log_findings& log, const knowledge& known) {
+  using merit = std::tuple<bool, bool, double>;  // smaller is better
+  std::optional<merit> best;
   for (const known_check& check : known.words.checks) {
+    if (!check.status.empty() && !matches_any(check.status, failure.status)) continue;
     const check_outcome here = outcome_of(check, c, failure, known);
-    if (here.says.empty() || (all.size() == 1 && !here.own)) continue;
+    // What says the failure once more decides nothing.
+    if (here.says.empty() || here.says == failure.status) continue;
+    const bool asks_for_it = std::ranges::any_of(
+        check.answers, [&](const check_answer& a) { return matches_any(a.causes, c.cause.what->id); });
+    if (all.size() == 1 && !(here.own && asks_for_it)) continue;
     if (is_contradicted(check.text, c.cause)) continue;
     std::vector<std::string> others;
     for (const candidate& other : all) {
@@ -225,11 +257,11 @@ void choose_check(candidate& c, const std::vector<candidate>& all, const failure
       if (!there.empty() && there != here.says) others.push_back(other.cause.what->id);
     }
     if (others.empty() && all.size() > 1) continue;
-    const double cost = check.seconds / static_cast<double>(std::max<std::size_t>(1, others.size()));
-    if (c.cause.next && (best_is_own > here.own || (best_is_own == here.own && cost >= best))) continue;
-    best = cost;
-    best_is_own = here.own;
-    c.cause.next = next_check{.text = filled_in(check.text, failure),
+    const double told = std::max(1.0, static_cast<double>(others.size()));
+    const merit its{!here.own, others.size() + 1 < all.size(), check.seconds / told};
+    if (best && its >= *best) continue;
+    best = its;
+    c.cause.next = next_check{.text = filled_in(text_for(check, log), failure),
                               .seconds = check.seconds,
                               .says = here.says,
                               .others = std::move(others),
@@ -237,19 +269,10 @@ void choose_check(candidate& c, const std::vector<candidate>& all, const failure
   }
 }
 
-/// Families of cases that run in a framework, as `explain` names it in its facts.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 3> framework_families{
-    {{"PyTorch", "pytorch."}, {"JAX", "jax."}, {"CuPy", "cupy."}}};
-
 /// How near an arm is to the program of the log: 0 its own framework, 1 no framework, 2 another one.
 int distance_to(const log_findings& log, std::string_view arm) {
-  const auto family = std::find_if(framework_families.begin(), framework_families.end(),
-                                   [&](const auto& f) { return arm.starts_with(f.second); });
-  if (family == framework_families.end()) return 1;
-  const auto named = log.facts.find("framework");
-  const bool own = named != log.facts.end() && std::find(named->second.begin(), named->second.end(),
-                                                         family->first) != named->second.end();
-  return own ? 0 : 2;
+  const std::string framework = framework_of(arm);
+  return framework.empty() ? 1 : is_of_framework(log, framework) ? 0 : 2;
 }
 
 void add_remedies(ranked_cause& cause, const failure_seen& failure, const log_findings& log,
@@ -277,13 +300,19 @@ void add_remedies(ranked_cause& cause, const failure_seen& failure, const log_fi
     if (!against && !(same_cause && same_failure && of_case)) continue;
     const bool cleared = !r.cleared_on.empty() && r.failed_on.empty();
     if (matches_any(known.words.internal_remedies, r.arm)) continue;
+    const auto here = [&](const std::set<std::string>& stacks) {
+      return static_cast<std::size_t>(
+          std::ranges::count_if(stacks, [&](const auto& s) { return cause.stacks.contains(s); }));
+    };
+    const std::size_t cleared_here = here(r.cleared_on), failed_here = here(r.failed_on);
+    if (cleared_here + failed_here == 0) continue;
     auto& list = cleared ? cause.clears : cause.does_not_clear;
     const auto same =
         std::find_if(list.begin(), list.end(), [&](const tried_remedy& t) { return t.words == r.words; });
     if (same == list.end())
-      list.push_back({r.words, r.arm, r.cleared_on.size(), r.failed_on.size()});
+      list.push_back({r.words, r.arm, cleared_here, failed_here});
     else
-      same->cleared = std::max(same->cleared, r.cleared_on.size());
+      same->cleared = std::max(same->cleared, cleared_here);
   }
   // What cleared it under one condition, and not under another, is no advice against it.
   std::erase_if(cause.does_not_clear, [&](const tried_remedy& t) {
@@ -330,18 +359,23 @@ void add_arm(ranked_cause& cause, const failure_seen& failure, const log_finding
 /// Afterwards, under one cause: from its records, else from those of the status, else by documents.
 process_state state_under(const known_cause& cause, const failure_seen& failure, const knowledge& known) {
   process_state state;
+  trial_numbers damaged, usable;
   const auto count = [&](auto counts) {
     for (const recorded_failure& f : known.records.failures) {
       if (!f.natural || !counts(f)) continue;
       const auto at = f.observed.find("context");
       if (at == f.observed.end()) continue;
-      for (const auto& [says, trials] : at->second)
-        (says == "it fails" ? state.damaged : state.usable) += trials;
+      for (const auto& [says, trials] : at->second) {
+        trial_numbers& all = says == "it fails" ? damaged : usable;
+        all.insert(all.end(), trials.begin(), trials.end());
+      }
     }
   };
   count([&](const recorded_failure& f) {
     return &known.words.causes[f.cause] == &cause && fit(failure, f.status, f.call) >= 2;
   });
+  state.damaged = distinct(std::move(damaged));
+  state.usable = distinct(std::move(usable));
   const auto total = state.damaged + state.usable;
   if (total > 0 && (state.damaged == 0 || state.usable == 0)) {
     state.state = state.usable == 0 ? "lost" : "usable";
@@ -574,7 +608,8 @@ std::string to_string(confidence c) {
   return c == confidence::named ? "named" : c == confidence::supported ? "supported" : "possible";
 }
 
-explanation explain(log_findings log, const knowledge& known, std::size_t at_most) {
+explanation explain(log_findings log, const knowledge& known, std::size_t at_most,
+                    std::size_t of_each_class) {
   explanation result{
       .failure = {}, .process = {}, .causes = {}, .aside = {}, .log = std::move(log), .machine = {}};
   std::vector<candidate> all;
@@ -612,16 +647,16 @@ explanation explain(log_findings log, const knowledge& known, std::size_t at_mos
   if (all.empty()) all = candidates_for(result.log, *result.failure, known);
 
   std::vector<candidate> chosen;
-  std::set<std::string> classes;
+  std::map<std::string, std::size_t> classes;
   for (candidate& c : all) {
     if (chosen.size() == at_most) break;
-    if (classes.insert(c.cause.what->cause_class()).second) chosen.push_back(std::move(c));
+    if (classes[c.cause.what->cause_class()]++ < of_each_class) chosen.push_back(std::move(c));
   }
   const failure_seen seen = seen_of(result.driver ? *result.driver : *result.failure);
   for (candidate& c : chosen) {
     add_remedies(c.cause, seen, result.log, known);
     add_cures(c.cause, result.log);
-    choose_check(c, chosen, seen, known);
+    choose_check(c, chosen, seen, result.log, known);
     add_arm(c.cause, seen, result.log, known);
   }
   for (candidate& c : chosen) {

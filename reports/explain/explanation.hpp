@@ -33,7 +33,7 @@ struct next_check {
   std::size_t of_records = 0;       ///< trials that show what it says; 0: documents and reports
 };
 
-/// What was done against it, and on how many stacks that cleared it or did not.
+/// What was done against it, and on how many stacks that cleared it or did not; of those that show the failure.
 struct tried_remedy {
   std::string words, arm;
   std::size_t cleared = 0, failed = 0;
@@ -54,8 +54,10 @@ struct ranked_cause {
   int often = 0;           ///< frequency of the cause behind such a failure; 0: no document or report says
   int points = 0;          ///< by which causes that the log does not name are ranked
   bool shows_all = false;  ///< an arm of it shows all failures of the log, of which there are several
-  std::set<std::string> natural_arms, stacks;
+  std::set<std::string> natural_arms, stacks;  ///< of nature alone
   std::uint64_t natural_trials = 0, injected_trials = 0;
+  /// Of natural_trials: those in which a call returned the status, not the driver alone, and those of the log's frameworks.
+  std::uint64_t returned_trials = 0, framework_trials = 0;
   std::size_t reports = 0;  ///< sources that the catalogue of field failures names: reports, not measurements
   std::optional<next_check> next;
   std::vector<tried_remedy> clears, does_not_clear;
@@ -81,7 +83,7 @@ struct explanation {
   std::optional<log_event> failure;  ///< the first one that can be causal; none: no failure of a GPU library
   process_state process;
   const message_page* page = nullptr;        ///< of this failure
-  std::vector<ranked_cause> causes;          ///< at most three, of different classes; empty: no answer
+  std::vector<ranked_cause> causes;          ///< empty: no answer
   std::optional<log_event> aside;            ///< without a failure: what else failed
   const known_cause* aside_cause = nullptr;  ///< that it names, if any
   bool from_records = false;                 ///< whether records show any of them
@@ -106,7 +108,8 @@ struct knowledge {
 /// that are supported. Among them those come first that are often behind such a failure and for which circumstances in the log or findings on the machine speak: a point
 /// for each circumstance and for each case that findings are about, one
 /// to three for the frequency, one where an arm shows all failures of the log; then what fits best, what was seen before what was
-/// injected, and what more sources report.
-explanation explain(log_findings log, const knowledge& known, std::size_t at_most = 3);
+/// told of more often, injected, and what more sources report. `of_each_class`: how many causes of one class.
+explanation explain(log_findings log, const knowledge& known, std::size_t at_most = 3,
+                    std::size_t of_each_class = 1);
 
 }  // namespace cufault

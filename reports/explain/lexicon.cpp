@@ -99,6 +99,8 @@ template <class Fields>
 void describe_fields(known_check& c, Fields& f) {
   f.required("id", c.id);
   f.required("text", c.text);
+  f("texts", c.texts);
+  f("status", c.status);
   f.required("seconds", c.seconds);
   f("observes", c.observes);
   f("answers", c.answers);

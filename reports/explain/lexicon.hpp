@@ -75,7 +75,7 @@ struct failure_pattern {
   friend bool operator==(const failure_pattern&, const failure_pattern&) = default;
 };
 
-/// What users of a framework or program do against a cause.
+/// What users of a framework or program do against a cause, or to check for it.
 struct framework_cure {
   std::string of;  ///< as the fact "framework" names it: "llama.cpp"
   std::string text;
@@ -111,8 +111,10 @@ struct check_answer {
 /// checks.json: something to look at, which comes out one way under one cause and another way under another.
 struct known_check {
   std::string id;
-  std::string text;     ///< what to do; {call} is the call that failed
-  double seconds = 60;  ///< of a person's and the machine's time, a rough figure
+  std::string text;                     ///< what to do; {call} is the call that failed
+  std::vector<framework_cure> texts{};  ///< likewise, for users of a framework
+  std::vector<std::string> status{};    ///< of failures of which it says something, patterns; empty: all
+  double seconds = 60;                  ///< of a person's and the machine's time, a rough figure
   std::string
       observes{};  ///< what a record holds of it: "last_error", "context", "error_before", "free_memory"; empty: only answers
   std::vector<check_answer> answers{};

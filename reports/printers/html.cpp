@@ -32,10 +32,10 @@ namespace {
 using nlohmann::json;
 using blocks = std::vector<json>;
 
-// What each part may take of html_limit; all arms get what the others leave.
+// What the rows of each part may take of html_limit; all arms get exactly what the others leave.
 constexpr std::size_t room_for_change = 150'000, room_for_red = 250'000, room_for_trends = 80'000,
                       room_for_stacks = 100'000, room_for_unjudged = 100'000, room_for_part = 120'000,
-                      room_for_matrix = 500'000, room_for_frame = 50'000;
+                      room_for_matrix = 500'000;
 constexpr std::size_t longest_seen = 140;  // of characters, in tables of thousands of rows
 
 // ---- templates ----
@@ -810,10 +810,28 @@ class html_printer final : public report_printer {
               {"counts", arms == 0 ? "no arm ran" : text_of(counts)},
               {"arms", fmt::format("{} of {}", plural(arms, "arm"), plural(r.stacks.size(), "stack"))},
               {"sections", std::move(sections)}};
-    const std::size_t taken =
-        page.dump(-1, ' ', false, json::error_handler_t::replace).size() + room_for_frame;
-    page["sections"].push_back(arms_section(r, rows, html_limit - std::min(html_limit, taken)));
-    return page_template(page);
+    const auto with_arms = [&](std::size_t room) {
+      json whole = page;
+      whole["sections"].push_back(arms_section(r, rows, room));
+      return page_template(whole);
+    };
+    // As a model it is larger than as text, but for the frames of its parts.
+    const std::size_t estimate = page.dump(-1, ' ', false, json::error_handler_t::replace).size();
+    std::size_t room = html_limit - std::min(html_limit, estimate);
+    std::vector<std::string> left_out;
+    for (;;) {
+      std::string text = with_arms(room);
+      if (text.size() <= html_limit) return text;
+      json& all = page["sections"];
+      if (room > 0) {
+        room -= std::min(room, text.size() - html_limit);
+        continue;
+      }
+      if (!left_out.empty()) all.erase(all.size() - 1);
+      if (all.empty()) return text;
+      left_out.push_back(all.back()["title"]);
+      all.back() = section("left", "Left out", "Left out, to keep the page small", {list_of(left_out, 20)});
+    }
   }
 };
 

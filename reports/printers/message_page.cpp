@@ -18,10 +18,8 @@
 
 #include <algorithm>
 #include <map>
-#include <optional>
 #include <ostream>
 #include <set>
-#include <sstream>
 #include <tuple>
 #include <utility>
 
@@ -38,87 +36,15 @@ std::string as_code(const std::string& text) {
   return marks == "`" ? "`" + text + "`" : "`` " + text + " ``";
 }
 
-using statuses = std::set<std::string>;
-
-/// "13.0.1" before "13.10.0".
-struct by_version {
-  bool operator()(const std::string& a, const std::string& b) const {
-    return version_from(a) < version_from(b);
-  }
-};
-
-/// What faults that are neither made up nor chance show of a status.
-struct page_facts {
-  statuses names;     ///< of the status: the driver has others for some
-  statuses recorded;  ///< those of them that a call returned
-  std::map<std::string, std::set<std::string>> arms_of_call;
-  /// Case/arm, level, call, variant and GPU -> version of cuBLAS -> what it returned.
-  std::map<std::tuple<std::string, std::optional<std::int64_t>, std::string, std::string, std::string>,
-           std::map<std::string, statuses, by_version>>
-      steps;
-};
-
-page_facts facts_of(const message_page& page, const lexicon& words, std::span<const record> records) {
-  page_facts facts;
-  facts.names.insert(page.status);
-  for (const error_name& e : words.errors)
-    if (e.name == page.status) facts.names.insert(e.also.begin(), e.also.end());
-  const auto status_of = [&](const call_record& call) {
-    const bool wrong = is_success_status(call.what.status) && call.what.numbers == numbers_found::wrong;
-    return wrong ? status_wrong_numbers : call.what.status;
-  };
-  for (const record& r : records) {
-    const stack_keys keys = keys_of(r);
-    const auto version = keys.find("cublas");
-    const std::string gpu = gpu_name(*r.stack);
-    for (const case_result& c : r.cases)
-      for (const arm_result& a : c.arms) {
-        if (a.kind != arm_kind::fault || !a.counterpart_of.empty() || is_made_up(a) || !a.races.empty())
-          continue;
-        const std::string arm = join_key(c.name, a.name);
-        for (const observation& o : a.trials)
-          for (const call_record& call : o.calls) {
-            if (call.swept || !comparable(o)) continue;
-            const std::string status = status_of(call);
-            if (facts.names.contains(status)) {
-              facts.recorded.insert(status);
-              facts.arms_of_call[call.what.name.api].insert(arm);
-            }
-            if (version != keys.end())
-              facts.steps[{arm, o.level, call.what.name.api, call.what.name.variant, gpu}][version->second]
-                  .insert(facts.names.contains(status) ? page.status : status);
-          }
-      }
-  }
-  return facts;
+/// "a", "a and b", "a, b and c".
+std::string listed(const std::vector<std::string>& all) {
+  if (all.size() < 2) return all.empty() ? "" : all.front();
+  return fmt::format("{} and {}", fmt::join(all.begin(), all.end() - 1, ", "), all.back());
 }
 
-void print_seen(std::ostream& out, const message_page& page, const lexicon& words, const page_facts& facts) {
-  std::vector<std::string> shown;
-  const auto show = [&](const std::string& text) {
-    if (std::ranges::find(shown, as_code(text)) == shown.end()) shown.push_back(as_code(text));
-  };
-  for (const std::string& text : page.texts) show(text);
-  if (page.framework.empty())
-    for (const error_name& e : words.errors)
-      if (e.name == page.status) {
-        show(e.name);
-        for (const auto* list : {&e.also, &e.texts, &e.common_texts, &e.short_texts})
-          for (const std::string& text : *list) show(text);
-        if (e.code != 0) shown.push_back("its number: " + std::to_string(e.code));
-      }
-  for (const std::string& text : shown) out << "- " << text << '\n';
-  out << '\n';
-  std::vector<std::pair<std::size_t, std::string>> calls;
-  for (const auto& [call, arms] : facts.arms_of_call) calls.emplace_back(arms.size(), as_code(call));
-  std::ranges::stable_sort(calls, [](const auto& a, const auto& b) { return a.first > b.first; });
-  if (calls.empty() || !page.framework.empty()) return;  // whose users call none of them
-  std::vector<std::string> names;
-  for (const auto& [arms, name] : calls)
-    if (names.size() < most_calls) names.push_back(name);
-  out << fmt::format(
-      "Recorded from {}{}; those of most arms come first.\n\n", fmt::join(names, ", "),
-      calls.size() > most_calls ? fmt::format(" and {} more calls", calls.size() - most_calls) : "");
+/// "12.0.1 to 13.10.0"
+std::string range_of(const std::vector<std::string>& versions) {
+  return versions.size() < 3 ? listed(versions) : versions.front() + " to " + versions.back();
 }
 
 constexpr std::string_view not_measured = "not measured yet";
@@ -136,68 +62,48 @@ std::string measured(const std::string& arm, std::span<const record> records) {
   return fmt::format("{}", fmt::join(parts, "; "));
 }
 
-/// Calls that return the status with one version of cuBLAS and something else with another, where the same arm ran with both.
-bool print_differences(std::ostream& out, const message_page& page, const page_facts& facts) {
-  // call, what it returned with which versions -> arms
-  std::map<std::pair<std::string, std::string>, std::set<std::string>> found;
-  for (const auto& each : facts.steps) {
-    const auto& step = each.first;
-    const auto& versions = each.second;
-    if (std::ranges::none_of(versions, [&](const auto& v) { return v.second.contains(page.status); }) ||
-        std::ranges::all_of(versions, [&](const auto& v) { return v.second == versions.begin()->second; }))
-      continue;
-    std::vector<std::pair<std::string, std::vector<std::string>>> by_statuses;  // in the order of versions
-    for (const auto& [version, returned] : versions) {
-      std::vector<std::string> names;
-      for (const std::string& s : returned)
-        names.emplace_back(s.empty() ? "did not return" : short_status(s));
-      const std::string text = fmt::format("{}", fmt::join(names, " or "));
-      if (by_statuses.empty() || by_statuses.back().first != text) by_statuses.push_back({text, {}});
-      by_statuses.back().second.push_back(version);
-    }
-    std::vector<std::string> parts;
-    for (const auto& [text, of] : by_statuses)
-      parts.push_back(fmt::format(
-          "{}: {}", of.size() > 2 ? of.front() + " to " + of.back() : fmt::format("{}", fmt::join(of, ", ")),
-          text));
-    found[{std::get<2>(step), fmt::format("{}", fmt::join(parts, "; "))}].insert(
-        std::get<0>(step) +
-        (std::get<1>(step) ? fmt::format(" at level {}", *std::get<1>(step)) : std::string()));
-  }
-  if (found.empty()) return false;
-  std::vector<table_row> rows;
-  for (const auto& [what, arms] : found)
-    rows.push_back({what.first, what.second, std::to_string(arms.size()), *arms.begin()});
-  std::ranges::stable_sort(
-      rows, [](const table_row& a, const table_row& b) { return std::stoi(a[2]) > std::stoi(b[2]); });
-  const std::size_t all = rows.size();
-  rows.resize(std::min(all, most_differences));
-  print_table(out, {"call", "what it returns, by version of cuBLAS", "arms", "for example"}, rows,
-              table_style::markdown);
-  if (all > rows.size()) out << fmt::format("And {} more: `cufault history matrix`.\n\n", all - rows.size());
-  return true;
+/// Whether a page about one call is about this one: by its name or its family.
+bool is_of_call(const message_page& page, const std::string& call) {
+  return page.call.empty() || fit({page.status, page.call}, page.status, call) == 3;
 }
 
-bool print_driver(std::ostream& out, const page_facts& facts, const lexicon& words,
-                  std::span<const record> records) {
-  std::vector<std::pair<std::uint64_t, table_row>> rows;
-  for (const driver_saying& s : driver_sayings_in(records, words).all) {
-    std::uint64_t trials = 0;
-    std::string call;
-    for (const auto& [behind, times] : s.behind)
-      if (facts.names.contains(behind.substr(behind.find(' ') + 1))) {
-        trials += times;
-        if (call.empty()) call = behind.substr(0, behind.find(':'));
-      }
-    if (trials > 0) rows.push_back({trials, {describe(s.said), call, std::to_string(trials)}});
+/// What is loaded or looked at before a program calls anything.
+bool is_no_call(const std::string& api) {
+  return api.starts_with("load.") || api.starts_with("check.");
+}
+
+/// GPUs, drivers and versions of cuBLAS of these stacks.
+std::string stacks_text(std::span<const record> records, const std::set<std::string>& stacks) {
+  std::set<std::string> gpus, drivers;
+  std::set<std::string, message_pages::by_version> versions;
+  for (const record& r : records) {
+    if (!stacks.contains(stack_label(r))) continue;
+    const stack_keys keys = keys_of(r);
+    gpus.insert(gpu_name(*r.stack));
+    if (const auto driver = keys.find("driver"); driver != keys.end()) drivers.insert(driver->second);
+    if (const auto cublas = keys.find("cublas"); cublas != keys.end()) versions.insert(cublas->second);
   }
-  std::ranges::stable_sort(rows, [](const auto& a, const auto& b) { return a.first > b.first; });
-  if (rows.empty()) return false;
-  std::vector<table_row> shown;
-  for (auto& row : rows)
-    if (shown.size() < most_sayings) shown.push_back(std::move(row.second));
-  print_table(out, {"the driver said", "behind", "trials"}, shown, table_style::markdown);
-  return true;
+  std::vector<std::string> parts{listed({gpus.begin(), gpus.end()})};
+  if (!drivers.empty()) parts.push_back("driver " + listed({drivers.begin(), drivers.end()}));
+  if (!versions.empty()) parts.push_back("cuBLAS " + range_of({versions.begin(), versions.end()}));
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+/// Which failures the table counts, and on which stacks.
+void print_what_rows_are(std::ostream& out, const message_page& page, const explanation& e,
+                         std::span<const record> records) {
+  std::set<std::string> stacks;
+  for (const ranked_cause& c : e.causes) stacks.insert(c.stacks.begin(), c.stacks.end());
+  const std::string call = e.failure ? e.failure->call : "";
+  const std::string from = call.empty() ? "" : fmt::format(" from `{}` or a call of its family", call);
+  out << fmt::format(
+      "Each row is a cause of `{}`{}; the frequent ones, by documents and reports, come first.",
+      e.failure ? e.failure->status : page.status, from);
+  out << (stacks.empty()
+              ? std::string(" No record shows it.\n\n")
+              : fmt::format("\nTrials are of cases, without cells of the matrix, on {}: {}. A remedy was "
+                            "tried on stacks of its row.\n\n",
+                            plural(stacks.size(), "stack"), stacks_text(records, stacks)));
 }
 
 }  // namespace
@@ -231,52 +137,216 @@ marked_code code_between_marks(const std::vector<fs::path>& folders, const std::
   throw input_error(fmt::format("{}: no source has the mark {}", fmt::join(names, ", "), mark));
 }
 
-void print_message_page(std::ostream& out, const message_page& page, const explanation& e,
-                        const lexicon& words, std::span<const record> records, const cost_notes& costs,
-                        const std::vector<fs::path>& sources) {
+bool message_pages::by_version::operator()(const std::string& a, const std::string& b) const {
+  return version_from(a) < version_from(b);
+}
+
+message_pages::message_pages(const lexicon& words, std::span<const record> records, const cost_notes& costs,
+                             std::vector<fs::path> sources)
+    : words_(words),
+      records_(records),
+      costs_(costs),
+      sources_(std::move(sources)),
+      said_(driver_sayings_in(records, words)) {
+  for (const error_name& e : words.errors)
+    for (const std::string& name : e.also) names_[name] = e.name;
+  for (const record& r : records) {
+    const std::string version = key_of(*r.stack, "cublas"), gpu = gpu_name(*r.stack);
+    for (const case_result& c : r.cases)
+      for (const arm_result& a : c.arms) {
+        if (a.kind != arm_kind::fault || !a.counterpart_of.empty() || is_made_up(a) || !a.races.empty())
+          continue;
+        const std::string arm = join_key(c.name, a.name);
+        for (const observation& o : a.trials)
+          for (const call_record& call : o.calls) {
+            if (call.swept || !comparable(o)) continue;
+            const bool wrong =
+                is_success_status(call.what.status) && call.what.numbers == numbers_found::wrong;
+            const std::string raw = wrong ? status_wrong_numbers : call.what.status;
+            const std::string status = name_of(raw);
+            spelt_[status].insert(raw);
+            steps_[{arm, o.level, call.what.name.api, call_in_log(call), call.what.name.variant, gpu}]
+                  [version]
+                      .insert(status);
+          }
+      }
+  }
+}
+
+std::string message_pages::name_of(const std::string& status) const {
+  const auto found = names_.find(status);
+  return found == names_.end() ? status : found->second;
+}
+
+message_pages::of_page message_pages::steps_of(const message_page& page) const {
+  of_page found;
+  for (const auto& [step, versions] : steps_)
+    if (is_of_call(page, step.named) &&
+        std::ranges::any_of(versions, [&](const auto& v) { return v.second.contains(page.status); }))
+      found.emplace_back(&step, &versions);
+  return found;
+}
+
+void message_pages::print_seen(std::ostream& out, const message_page& page, const of_page& steps) const {
+  std::vector<std::string> shown;
+  const auto show = [&](std::string text) {
+    for (auto at = text.find('*'); at != std::string::npos; at = text.find('*')) text.replace(at, 1, "...");
+    if (std::ranges::find(shown, as_code(text)) == shown.end()) shown.push_back(as_code(text));
+  };
+  for (const std::string& text : page.texts) show(text);
+  if (page.framework.empty())
+    for (const error_name& e : words_.errors)
+      if (e.name == page.status) {
+        show(e.name);
+        for (const auto* list : {&e.also, &e.texts, &e.common_texts, &e.short_texts})
+          for (const std::string& text : *list) show(text);
+        if (e.code != 0) shown.push_back("its number: " + std::to_string(e.code));
+      }
+  for (const std::string& text : shown) out << "- " << text << '\n';
+  out << '\n';
+  std::map<std::string, std::set<std::string>> arms_of_call;
+  for (const auto& [step, versions] : steps)
+    if (!is_no_call(step->api)) arms_of_call[step->api].insert(step->arm);
+  if (arms_of_call.empty() || (!page.framework.empty() && page.call.empty())) return;
+  std::vector<std::pair<std::size_t, std::string>> calls;
+  for (const auto& [call, arms] : arms_of_call) calls.emplace_back(arms.size(), as_code(call));
+  std::ranges::stable_sort(calls, [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::vector<std::string> names;
+  for (const auto& [arms, name] : calls)
+    if (names.size() < most_calls) names.push_back(name);
+  out << fmt::format(
+      "Recorded from {}{}{}.\n\n", fmt::join(names, ", "),
+      calls.size() > most_calls ? fmt::format(" and {} more calls", calls.size() - most_calls) : "",
+      calls.size() > 1 ? "; those of most arms come first" : "");
+}
+
+/// Calls that return the status with one version of cuBLAS and something else with another, where the same arm ran with both. Nothing where no
+/// arm did.
+void message_pages::print_differences(std::ostream& out, const of_page& steps) {
+  // call, what it returned with which versions -> arms
+  std::map<std::pair<std::string, std::string>, std::set<std::string>> found;
+  std::set<std::string> alike;
+  for (const auto& [step, all_versions] : steps) {
+    const by_versions& versions = *all_versions;
+    if (versions.size() < 2) continue;
+    if (std::ranges::all_of(versions, [&](const auto& v) { return v.second == versions.begin()->second; })) {
+      alike.insert(step->arm);
+      continue;
+    }
+    std::vector<std::pair<std::string, std::vector<std::string>>> by_statuses;  // in the order of versions
+    for (const auto& [version, returned] : versions) {
+      std::vector<std::string> names;
+      for (const std::string& s : returned)
+        names.emplace_back(s.empty() ? "did not return" : short_status(s));
+      const std::string text = fmt::format("{}", fmt::join(names, " or "));
+      if (by_statuses.empty() || by_statuses.back().first != text) by_statuses.push_back({text, {}});
+      by_statuses.back().second.push_back(version);
+    }
+    std::vector<std::string> parts;
+    for (const auto& [text, of] : by_statuses)
+      parts.push_back(fmt::format(
+          "{}: {}", of.size() > 2 ? of.front() + " to " + of.back() : fmt::format("{}", fmt::join(of, ", ")),
+          text));
+    found[{step->api, fmt::format("{}", fmt::join(parts, "; "))}].insert(
+        step->arm + (step->level ? fmt::format(" at level {}", *step->level) : std::string()));
+  }
+  if (found.empty() && alike.empty()) return;
+  print_heading(out, "Versions in which it differs", 2, table_style::markdown);
+  if (found.empty()) {
+    out << fmt::format("None: {} with several versions of cuBLAS, each with one result.\n\n",
+                       alike.size() == 1 ? "one arm that shows it ran"
+                                         : fmt::format("{} arms that show it ran", alike.size()));
+    return;
+  }
+  std::vector<table_row> rows;
+  for (const auto& [what, arms] : found)
+    rows.push_back({what.first, what.second, std::to_string(arms.size()), *arms.begin()});
+  std::ranges::stable_sort(
+      rows, [](const table_row& a, const table_row& b) { return std::stoi(a[2]) > std::stoi(b[2]); });
+  const std::size_t all = rows.size();
+  rows.resize(std::min(all, most_differences));
+  print_table(out, {"call", "what it returns, by recorded version of cuBLAS", "arms", "for example"}, rows,
+              table_style::markdown);
+  if (all > rows.size()) out << fmt::format("And {} more: `cufault history matrix`.\n\n", all - rows.size());
+}
+
+void message_pages::print_driver(std::ostream& out, const message_page& page) const {
+  std::vector<std::pair<std::uint64_t, table_row>> rows;
+  for (const driver_saying& s : said_.all) {
+    // A message without a call of the driver is no reason of a failure.
+    if (s.said.function.empty() || s.said.code.empty()) continue;
+    std::vector<std::pair<std::uint64_t, std::string>> calls;
+    std::uint64_t failed = 0;
+    for (const auto& [behind, times] : s.behind) {
+      const std::string call = behind.substr(0, behind.find(':'));
+      if (name_of(behind.substr(behind.find(' ') + 1)) != page.status || !is_of_call(page, call)) continue;
+      calls.emplace_back(times, call);
+      failed += times;
+    }
+    if (calls.empty()) continue;
+    const std::string most =
+        std::ranges::max_element(calls, {}, [](const auto& c) { return c.first; })->second;
+    rows.push_back(
+        {failed,
+         {describe(s.said), calls.size() == 1 ? most : fmt::format("{} and {} more", most, calls.size() - 1),
+          std::to_string(failed)}});
+  }
+  if (rows.empty()) return;
+  std::ranges::stable_sort(rows, [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::vector<table_row> shown;
+  for (auto& row : rows)
+    if (shown.size() < most_sayings) shown.push_back(std::move(row.second));
+  print_heading(out, "The driver's words", 2, table_style::markdown);
+  print_table(out, {"the driver said", "behind", "failed calls"}, shown, table_style::markdown);
+}
+
+void message_pages::print(std::ostream& out, const message_page& page, const explanation& e) const {
   const auto heading = [&](std::string_view text) { print_heading(out, text, 2, table_style::markdown); };
-  const page_facts facts = facts_of(page, words, records);
+  const of_page steps = steps_of(page);
   heading("What you see");
-  print_seen(out, page, words, facts);
+  print_seen(out, page, steps);
   heading("What had happened before");
-  if (e.causes.empty())
+  if (e.causes.empty()) {
     out << "No cause of it is known.\n\n";
-  else
-    print_ways(out, e, table_style::markdown, 0, costs);
+  } else {
+    print_what_rows_are(out, page, e, records_);
+    print_ways(out, e, table_style::markdown, 0, costs_);
+  }
   if (!page.snippet.empty()) {
     const std::string name = page.snippet.substr(page.snippet.find('/') + 1);
     for (const auto& [title, which, arm] :
          {std::tuple{"Code that fails", "fails", page.snippet},
           std::tuple{"The same code, corrected", "corrected", page.snippet + "_corrected"}}) {
-      const marked_code code = code_between_marks(sources, name, which);
-      const std::string seen = measured(arm, records);
+      const marked_code code = code_between_marks(sources_, name, which);
+      const std::string seen = measured(arm, records_);
       if (!seen.starts_with(not_measured) && arm == page.snippet && page.framework.empty() &&
-          std::ranges::none_of(facts.arms_of_call,
-                               [&name = page.snippet](const auto& of) { return of.second.contains(name); }))
+          std::ranges::none_of(steps, [&page](const auto& of) { return of.first->arm == page.snippet; }))
         throw input_error(
             fmt::format("{}: its records do not show {}, of which its page is", arm, page.status));
       heading(seen.starts_with(not_measured) ? title + std::string(", not measured yet") : title);
       out << fmt::format("```{}\n{}```\n\n{}: {}.\n\n", code.language, code.text, as_code(arm), seen);
     }
   }
-  std::ostringstream differences, driver;
-  if (print_differences(differences, page, facts) || page.framework.empty()) {
-    heading("Versions in which it differs");
-    const std::string found = differences.str();
-    out << (found.empty() ? "None of the recorded versions of cuBLAS, where one arm ran with several.\n\n"
-                          : found);
-  }
-  if (print_driver(driver, facts, words, records)) {
-    heading("The driver's words");
-    out << driver.str();
+  // A page of a framework about no call would repeat that of its status.
+  const message_page* const status = words_.page_of(page.status);
+  const bool repeats = !page.framework.empty() && page.call.empty();
+  if (!repeats) {
+    print_differences(out, steps);
+    print_driver(out, page);
   }
   heading("More");
-  if (!page.framework.empty())
+  if (repeats && status != nullptr && status->framework.empty())
+    out << fmt::format(
+        "Its status: [{}]({}.md), with the driver's words, versions and code where there are.\n",
+        as_code(page.status), status->name);
+  if (!page.framework.empty()) {
     out << "`cufault explain` with your program's output ranks these causes by it.\n";
-  if (page.framework.empty() && facts.recorded.empty()) out << "No record has a call that returned it.\n";
-  if (page.framework.empty() && !facts.recorded.empty())
+  } else if (const auto spelt = spelt_.find(page.status); spelt == spelt_.end()) {
+    out << "No record has a call that returned it.\n";
+  } else {
     out << fmt::format("`cufault causes {} --all`: each recorded way, and each remedy that was tried.\n",
-                       *facts.recorded.begin());
+                       spelt->second.contains(page.status) ? page.status : *spelt->second.begin());
+  }
 }
 
 void print_message_index(std::ostream& out, const lexicon& words, table_style style, std::size_t width) {

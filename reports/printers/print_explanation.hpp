@@ -26,7 +26,7 @@ void print_explanation(std::ostream& out, const explanation& e, const std::strin
                        const cost_notes& costs = {});
 
 /// Of a status without a log: its causes, each with the check that decides and with what clears it. Text keeps to the width. Markdown also
-/// has what that costs, and what does not clear it.
+/// has what that costs, and what does not clear it; it has no empty columns. Stacks and costs of a row are of those that its trials are of.
 void print_ways(std::ostream& out, const explanation& e, table_style style, std::size_t width,
                 const cost_notes& costs = {});
 

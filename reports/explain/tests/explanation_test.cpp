@@ -568,6 +568,98 @@ TEST(explain, says_what_records_show_and_counts_it) {
   EXPECT_EQ(e.process.usable, 2U);
 }
 
+/// An assertion as PyTorch and CuPy show it, with the same remedy.
+record framework_stack() {
+  record r = example_stack("13.1.0");
+  for (const char* family : {"cupy", "pytorch"}) {
+    const auto failed = [] {
+      call_record call = example_call("torch.matmul", "CUBLAS_STATUS_NOT_INITIALIZED");
+      call.what.facts["named_call"] = "cublasCreate";
+      return call;
+    };
+    case_result c{std::string(family) + ".index_out_of_range", {}};
+    c.arms = {example_arm("control", arm_kind::control,
+                          {example_call("torch.matmul", "OK", false, numbers_found::right)}, "usable"),
+              example_arm("matmul", arm_kind::fault, {failed()}, "damaged"),
+              example_arm("matmul+new_process", arm_kind::remedy,
+                          {failed(), example_call("torch.matmul", "OK", true, numbers_found::right)},
+                          "usable", std::string("a new process of ") + family)};
+    c.arms[0].trials[0].calls[0].what.ok = c.arms[2].trials[0].calls[1].what.ok = true;
+    c.arms[0].judged = verdict::ok;
+    r.cases.push_back(std::move(c));
+  }
+  return r;
+}
+
+TEST(explain, counts_a_trial_once_in_which_several_calls_fail_and_says_what_the_driver_alone_said) {
+  record r = example_stack("13.1.0");
+  for (arm_result& a : r.cases[0].arms)
+    if (a.name == "held_here_lazy")
+      a.trials[0].calls.push_back(example_call("cublasLtCreate", "CUBLAS_STATUS_ALLOC_FAILED"));
+  const auto twice = knowing({r}).of("cublasCreate: CUBLAS_STATUS_ALLOC_FAILED");
+  EXPECT_EQ(twice.causes.at(0).natural_trials, 1U);
+  EXPECT_EQ(twice.causes.at(0).returned_trials, 1U);
+  EXPECT_EQ(twice.causes.at(0).framework_trials, 0U);
+  for (arm_result& a : r.cases[0].arms)
+    if (a.name == "held_here_lazy")
+      a.trials[0].calls[0].driver = {{.function = "cuMemAlloc_v2", .code = "OUT_OF_MEMORY"}};
+  const auto in_the_log = knowing({r}).of("cudaMalloc: out of memory");
+  EXPECT_EQ(in_the_log.causes.at(0).what->id, "memory_exhausted.device");
+  const auto of_any_call = knowing({r}).of("CUDA_ERROR_OUT_OF_MEMORY");
+  EXPECT_EQ(of_any_call.causes.at(0).natural_trials, 1U);
+  EXPECT_EQ(of_any_call.causes.at(0).returned_trials, 0U);
+}
+
+TEST(explain, counts_remedies_on_the_stacks_that_show_the_failure) {
+  std::vector<record> two = records();
+  std::erase_if(two[1].cases[0].arms,
+                [](const arm_result& a) { return a.kind == arm_kind::fault && a.counterpart_of.empty(); });
+  const auto e = knowing(two).of("cublasCreate: CUBLAS_STATUS_ALLOC_FAILED");
+  EXPECT_THAT(e.causes.at(0).stacks, SizeIs(1));
+  ASSERT_THAT(e.causes[0].clears, SizeIs(1));
+  EXPECT_EQ(e.causes[0].clears[0].cleared, 1U) << "on the other stack it was tried, too";
+}
+
+TEST(explain, counts_what_the_framework_of_the_log_shows) {
+  const auto e = knowing({framework_stack()})
+                     .of("RuntimeError: CUDA error: CUBLAS_STATUS_NOT_INITIALIZED when calling "
+                         "`cublasCreate(handle)`\n");
+  const auto at = std::ranges::find_if(
+      e.causes, [](const ranked_cause& c) { return c.what->id == "index_out_of_range.assertion"; });
+  ASSERT_NE(at, e.causes.end());
+  EXPECT_EQ(at->natural_trials, 3U);
+  EXPECT_EQ(at->framework_trials, 1U);
+}
+
+TEST(explain, checks_what_the_status_allows) {
+  const knowing all(records());
+  for (const char* refused :
+       {"cublasSgemm: CUBLAS_STATUS_INVALID_VALUE", "cublasSgemm: CUBLAS_STATUS_NOT_SUPPORTED"}) {
+    const auto e = all.of(refused);
+    EXPECT_FALSE(e.causes.empty());
+    for (const ranked_cause& c : e.causes) {
+      ASSERT_TRUE(c.next) << refused;
+      EXPECT_EQ(c.next->text.find("cudaDeviceSynchronize"), std::string::npos) << refused << c.next->text;
+    }
+  }
+  const auto stub = all.of("CUDA driver is a stub library");
+  EXPECT_EQ(stub.causes.at(0).next.value().says, "a stub, or not the driver's");
+}
+
+TEST(explain, says_to_users_of_a_framework_what_they_can_type) {
+  const auto e = knowing(records()).of("torch.AcceleratorError: CUDA error: device-side assert triggered");
+  EXPECT_EQ(e.causes.at(0).next.value().text,
+            "torch.cuda.synchronize() directly before the line: what comes of it?");
+}
+
+TEST(explain, takes_as_many_causes_of_a_class_as_it_is_asked_for) {
+  event_finder finder(known());
+  finder.add("cudaErrorMemoryAllocation");
+  const knowing all(records());
+  const auto e = explain(finder.finish(), {known(), all.seen, all.reports}, 6, 3);
+  EXPECT_EQ(std::ranges::count(classes(e), "memory_exhausted"), 3);
+}
+
 TEST(explain, says_that_the_process_is_lost_where_records_show_it) {
   const auto e = knowing(records()).of("cudaDeviceSynchronize: device-side assert triggered");
   EXPECT_EQ(e.process.state, "lost");
@@ -623,29 +715,6 @@ std::string said(const explanation& e) {
     for (const tried_remedy& t : c.clears) all += t.words + std::to_string(t.cleared);
   }
   return all;
-}
-
-/// An assertion as PyTorch and CuPy show it, with the same remedy.
-record framework_stack() {
-  record r = example_stack("13.1.0");
-  for (const char* family : {"cupy", "pytorch"}) {
-    const auto failed = [] {
-      call_record call = example_call("torch.matmul", "CUBLAS_STATUS_NOT_INITIALIZED");
-      call.what.facts["named_call"] = "cublasCreate";
-      return call;
-    };
-    case_result c{std::string(family) + ".index_out_of_range", {}};
-    c.arms = {example_arm("control", arm_kind::control,
-                          {example_call("torch.matmul", "OK", false, numbers_found::right)}, "usable"),
-              example_arm("matmul", arm_kind::fault, {failed()}, "damaged"),
-              example_arm("matmul+new_process", arm_kind::remedy,
-                          {failed(), example_call("torch.matmul", "OK", true, numbers_found::right)},
-                          "usable", std::string("a new process of ") + family)};
-    c.arms[0].trials[0].calls[0].what.ok = c.arms[2].trials[0].calls[1].what.ok = true;
-    c.arms[0].judged = verdict::ok;
-    r.cases.push_back(std::move(c));
-  }
-  return r;
 }
 
 TEST(explain, names_what_helped_in_the_framework_of_the_log_first) {

@@ -378,8 +378,27 @@ TEST(html, of_far_too_much_keeps_its_limit_and_counts_the_rest) {
   }
   const printed all = print(records);
   EXPECT_LE(all.html.size(), html_limit);
+  EXPECT_GT(all.html.size(), html_limit - html_limit / 10) << "the arms get what is left";
   EXPECT_THAT(all.html, HasSubstr("do not fit here"));
   EXPECT_LT(all.markdown.size(), std::size_t{1} << 20);
+}
+
+TEST(html, leaves_out_the_last_sections_where_they_are_above_the_limit) {
+  report all;
+  const std::string lines = "- " + std::string(400, 'a');
+  for (int i = 0; i < 18; ++i) {
+    report_part part{.id = "part", .title = i < 17 ? "Part" : "The last part"};
+    for (int j = 0; j < 300; ++j) part.markdown += lines + "\n\n| head |\n| --- |\n| cell |\n";
+    all.parts.push_back(std::move(part));
+  }
+  const std::string html = print_as("html", all);
+  EXPECT_LE(html.size(), html_limit);
+  EXPECT_THAT(html, HasSubstr("Left out, to keep the page small"));
+  EXPECT_THAT(html, HasSubstr("<li>The last part</li>"));
+  EXPECT_THAT(html, HasSubstr(">Part</h2>"));
+  EXPECT_THAT(html, Not(HasSubstr(">The last part</h2>")));
+  all.parts.resize(1);
+  EXPECT_THAT(print_as("html", all), Not(HasSubstr("Left out")));
 }
 
 TEST(html_text, is_escaped_and_cut_between_characters) {

@@ -4,6 +4,7 @@
 
 #include "reports/base/files.hpp"
 #include "reports/base/json_input.hpp"
+#include "reports/judge/judge.hpp"
 #include "reports/printers/tests/record_example.hpp"
 
 #include <gmock/gmock.h>
@@ -15,14 +16,18 @@
 #include <array>
 #include <filesystem>
 #include <set>
+#include <span>
 #include <sstream>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace cufault {
 namespace {
 
 namespace fs = std::filesystem;
 using testing::HasSubstr;
+using testing::Not;
 
 constexpr std::size_t most_lines_of_a_page = 120;
 
@@ -35,12 +40,13 @@ const std::vector<fs::path>& page_sources() {
   static const std::vector<fs::path> all{cases / "snippets", cases / "frameworks/python/framework_trials"};
   return all;
 }
-explanation page_explanation(const message_page& page) {
-  event_finder finder(page_words());
+const cost_notes no_costs;
+explanation page_explanation(const message_page& page, const evidence& seen = {}) {
+  static event_finder finder(page_words());  // takes long to make
   finder.add(page.texts.empty() ? page.status : page.texts.front());
-  static const evidence none;
   static const std::vector<std::size_t> no_reports(page_words().causes.size());
-  return explain(finder.finish(), {page_words(), none, no_reports});
+  constexpr std::size_t most = 6, of_each_class = 3;
+  return explain(finder.finish(), {page_words(), seen, no_reports}, most, of_each_class);
 }
 
 TEST(message_pages, are_found_by_what_they_are_of) {
@@ -91,9 +97,10 @@ TEST(message_pages, that_are_wrong_are_named) {
 }
 
 TEST(message_pages, print_the_code_of_their_snippets) {
+  const message_pages none(page_words(), {}, no_costs, page_sources());
   for (const message_page& page : page_words().pages) {
     std::ostringstream out;
-    print_message_page(out, page, page_explanation(page), page_words(), {}, {}, page_sources());
+    none.print(out, page, page_explanation(page));
     EXPECT_EQ(
         out.str().find("not measured yet: `cufault run " + page.snippet + "_corrected`") != std::string::npos,
         !page.snippet.empty())
@@ -102,11 +109,57 @@ TEST(message_pages, print_the_code_of_their_snippets) {
   message_page unmarked{.name = "a", .status = "X", .snippet = "snippets.calls/nobody"};
   std::ostringstream out;
   try {
-    print_message_page(out, unmarked, page_explanation(unmarked), page_words(), {}, {}, page_sources());
+    none.print(out, unmarked, page_explanation(unmarked));
     FAIL() << "a page without its code";
   } catch (const input_error& e) {
     EXPECT_THAT(e.what(), HasSubstr("no source has the mark [nobody fails]"));
   }
+}
+
+/// Which check of a page does not decide between its causes; empty: each does.
+std::string undecided_in(const explanation& e) {
+  std::set<std::pair<std::string, std::string>> asked;
+  for (const ranked_cause& c : e.causes) {
+    if (!c.next) return c.what->id + " has no check";
+    if (c.next->says == e.failure->status) return c.what->id + ": the check says the failure once more";
+    if (e.causes.size() > 1 && c.next->others.empty()) return c.what->id + ": the check tells it from none";
+    if (!asked.insert({c.next->text, c.next->says}).second)
+      return c.what->id + ": the check comes out so for another cause, too: " + c.next->text;
+  }
+  return {};
+}
+
+TEST(message_pages, have_checks_that_decide_between_their_causes) {
+  std::vector<record> records;
+  each_record(
+      {CUFAULT_RECORDED},
+      [&](const fs::path&, record r) {
+        for (case_result& c : r.cases) judge(c, {}, keys_of(r));
+        records.push_back(std::move(r));
+      },
+      [](const std::string& why) { FAIL() << why; });
+  const evidence seen = evidence_in(records, page_words());
+  for (const message_page& page : page_words().pages)
+    EXPECT_EQ(undecided_in(page_explanation(page, seen)), "") << page.name;
+}
+
+TEST(message_pages, with_a_check_that_decides_nothing_are_named) {
+  const known_cause a{.id = "a.a", .text = ""}, b{.id = "b.b", .text = ""};
+  explanation e;
+  e.failure.emplace().status = "X";
+  e.causes.resize(2);
+  e.causes[0].what = &a;
+  e.causes[1].what = &b;
+  EXPECT_EQ(undecided_in(e), "a.a has no check");
+  e.causes[0].next = next_check{.text = "look", .seconds = 1, .says = "X", .others = {"b.b"}};
+  e.causes[1].next = next_check{.text = "look", .seconds = 1, .says = "yes", .others = {}};
+  EXPECT_EQ(undecided_in(e), "a.a: the check says the failure once more");
+  e.causes[0].next->says = "yes";
+  EXPECT_EQ(undecided_in(e), "b.b: the check tells it from none");
+  e.causes[1].next->others = {"a.a"};
+  EXPECT_EQ(undecided_in(e), "b.b: the check comes out so for another cause, too: look");
+  e.causes[1].next->says = "no";
+  EXPECT_EQ(undecided_in(e), "");
 }
 
 class marked_sources : public testing::Test {
@@ -134,10 +187,11 @@ record with_status(const std::string& cublas, const char* status) {
   return r;
 }
 
-std::string page_text(const std::vector<record>& records) {
-  const message_page page{.name = "a", .status = examples::no_memory};
+std::string page_text(const std::vector<record>& records, const char* call = "") {
+  const message_page page{.name = "a", .status = examples::no_memory, .call = call};
   std::ostringstream out;
-  print_message_page(out, page, page_explanation(page), page_words(), records, {}, {});
+  message_pages(page_words(), records, no_costs, {})
+      .print(out, page, page_explanation(page, evidence_in(records, page_words())));
   return out.str();
 }
 
@@ -147,7 +201,34 @@ TEST(message_page, says_with_which_versions_a_call_returns_something_else) {
   EXPECT_THAT(
       page,
       HasSubstr("| cublasCreate | 12.0.1: ALLOC_FAILED; 13.1.0: INTERNAL_ERROR | 1 | memory.leak/fault |"));
-  EXPECT_THAT(page, HasSubstr("Recorded from `cublasCreate`; "));
+  EXPECT_THAT(page, HasSubstr("Recorded from `cublasCreate`.\n"));
+}
+
+TEST(message_page, about_a_call_has_other_calls_in_no_table) {
+  const auto of_a_product = [](const char* cublas, const char* status) {
+    record r = with_status(cublas, status);
+    call_record& call = r.cases[0].arms[1].trials[0].calls[0];
+    call.what.name.api = "cublasSgemm";
+    return r;
+  };
+  const std::vector<record> records{of_a_product("12.0.1", examples::no_memory),
+                                    of_a_product("13.1.0", examples::internal)};
+  EXPECT_THAT(page_text(records),
+              HasSubstr("| cublasSgemm | 12.0.1: ALLOC_FAILED; 13.1.0: INTERNAL_ERROR |"));
+  EXPECT_THAT(page_text(records, "cublasCreate"), Not(HasSubstr("cublasSgemm")));
+  EXPECT_THAT(page_text(records, "cublasGemmEx"), HasSubstr("| cublasSgemm |")) << "of its family";
+}
+
+TEST(message_page, says_what_its_rows_are) {
+  EXPECT_THAT(page_text({}), HasSubstr("Each row is a cause of `CUBLAS_STATUS_ALLOC_FAILED`; "));
+  EXPECT_THAT(page_text({}), HasSubstr(" No record shows it.\n"));
+  const message_page of_call{.name = "a",
+                             .status = examples::no_memory,
+                             .call = "cublasCreate",
+                             .texts = {"cublasCreate: CUBLAS_STATUS_ALLOC_FAILED"}};
+  std::ostringstream out;
+  message_pages(page_words(), {}, no_costs, {}).print(out, of_call, page_explanation(of_call));
+  EXPECT_THAT(out.str(), HasSubstr("from `cublasCreate` or a call of its family; "));
 }
 
 TEST_F(marked_sources, of_a_page_return_its_status_where_they_are_recorded) {
@@ -156,7 +237,7 @@ TEST_F(marked_sources, of_a_page_return_its_status_where_they_are_recorded) {
   const message_page page{.name = "a", .status = examples::no_memory, .snippet = "memory.leak/fault"};
   const auto print = [&](const std::vector<record>& records) {
     std::ostringstream out;
-    print_message_page(out, page, page_explanation(page), page_words(), records, {}, {folder});
+    message_pages(page_words(), records, no_costs, {folder}).print(out, page, page_explanation(page));
     return out.str();
   };
   EXPECT_THAT(print({}), HasSubstr("## Code that fails, not measured yet\n"));
@@ -172,7 +253,9 @@ TEST_F(marked_sources, of_a_page_return_its_status_where_they_are_recorded) {
 TEST(message_page, finds_no_difference_where_all_versions_return_the_same) {
   EXPECT_THAT(
       page_text({with_status("12.0.1", examples::no_memory), with_status("13.1.0", examples::no_memory)}),
-      HasSubstr("None of the recorded versions"));
+      HasSubstr("None: one arm that shows it ran with several versions of cuBLAS, each with one result."));
+  EXPECT_THAT(page_text({with_status("13.1.0", examples::no_memory)}), Not(HasSubstr("## Versions")))
+      << "one version shows no difference";
 }
 
 }  // namespace

@@ -99,9 +99,52 @@ TEST(print_ways, has_each_cause_with_check_and_cure_within_the_width) {
   for (std::string line; std::getline(in, line);) EXPECT_LE(line.size(), 60U) << line;
   std::ostringstream page;
   print_ways(page, e, table_style::markdown, 60);
-  EXPECT_EQ(page.str().find(
-                "| what had happened before | how to check in a minute | what clears it | what does not |\n"),
+  EXPECT_EQ(page.str().find("| what had happened before | how to check | what clears it | what does not |\n"),
             0U);
+}
+
+TEST(print_ways, drops_columns_that_would_be_empty) {
+  known_cause unknown{.id = "a.b", .text = "something"};
+  explanation e;
+  e.causes.emplace_back().what = &unknown;
+  std::ostringstream page;
+  print_ways(page, e, table_style::markdown, 60);
+  EXPECT_EQ(page.str().find("| what had happened before |\n"), 0U) << page.str();
+}
+
+TEST(print_ways, says_whose_trials_and_remedies_they_are) {
+  known_cause what{.id = "a.b", .text = "something"};
+  const message_page of_pytorch{.name = "a", .status = "X", .framework = "PyTorch"};
+  const std::string stack = "cuBLAS 13.1.0, NVIDIA H200, driver 580";
+  explanation e;
+  ranked_cause& c = e.causes.emplace_back();
+  c.what = &what;
+  c.stacks = {stack};
+  c.natural_trials = c.returned_trials = 3;
+  c.framework_trials = 1;
+  c.next = next_check{.text = "look", .seconds = 300, .says = "so", .others = {}};
+  c.clears = {{"do that", "pytorch.a/b+new_process", 1, 0}, {"do this", "cupy.a/b+c", 1, 0}};
+  c.does_not_clear = {{"do nothing", "memory.a/b", 2, 1}};
+  const cost_notes costs{{stack, {{"new_process", "adds 1 ms"}}}, {"another", {{"c", "adds 2 ms"}}}};
+  const auto printed = [&] {
+    std::ostringstream page;
+    print_ways(page, e, table_style::markdown, 60, costs);
+    return page.str().substr(page.str().find("something"));
+  };
+  EXPECT_EQ(
+      printed(),
+      "something (3 recorded trials on 1 stack) | look (so: so; takes 5 min) | measured: do that, in PyTorch "
+      "(1 "
+      "stack; adds 1 ms on cuBLAS 13.1.0, NVIDIA H200); measured: do this, in CuPy (1 stack) | do nothing "
+      "(cleared it on 2 stacks, not on 1) |\n\n");
+  e.page = &of_pytorch;
+  c.returned_trials = 0;
+  EXPECT_EQ(
+      printed(),
+      "something (3 recorded trials on 1 stack, 1 in PyTorch, all in the driver's words alone) | look (so: "
+      "so; "
+      "takes 5 min) | measured: do that (1 stack; adds 1 ms on cuBLAS 13.1.0, NVIDIA H200) | do nothing "
+      "(cleared it on 2 stacks, not on 1) |\n\n");
 }
 
 }  // namespace
