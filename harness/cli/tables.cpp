@@ -152,17 +152,18 @@ class ways_to {
  public:
   ways_to(const std::vector<record>& loaded, const lexicon& words)
       : words_(words),
+        finder_(words),
         evidence_(evidence_in(loaded, words)),
         reports_(reports_of_causes(load_failures(failures_file()), words)) {}
-  [[nodiscard]] explanation operator()(const std::string& text) const {
-    event_finder finder(words_);
-    finder.add(text);
+  [[nodiscard]] explanation operator()(const std::string& text) {
+    finder_.add(text);
     constexpr std::size_t ways = 6, of_each_class = 3;
-    return explain(finder.finish(), {words_, evidence_, reports_}, ways, of_each_class);
+    return explain(finder_.finish(), {words_, evidence_, reports_}, ways, of_each_class);
   }
 
  private:
   const lexicon& words_;
+  event_finder finder_;  // takes long to make
   evidence evidence_;
   std::vector<std::size_t> reports_;
 };
@@ -178,7 +179,7 @@ int show_message_index(print_form form) {
 int show_message_pages(const std::string& names, const std::vector<fs::path>& records) {
   const std::vector<record> loaded = load_judged(records);
   const lexicon words = load_lexicon(explain_folder());
-  const ways_to ways(loaded, words);
+  ways_to ways(loaded, words);
   const auto costs = measured_costs(records);
   const message_pages pages(words, loaded, costs, snippet_folders());
   const bool several = names.find(',') != std::string::npos;

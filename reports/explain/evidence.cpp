@@ -58,8 +58,12 @@ class status_reader {
     if (text == o.notes.end()) return {};
     if (!finder_) finder_.emplace(known_);
     finder_->add(text->text);
-    for (const log_event& e : finder_->finish().events)
+    const auto events = finder_->finish().events;
+    for (const log_event& e : events)
       if (e.role == event_role::failure) return e.status;
+    for (const log_event& e : events)
+      for (const event_pattern& p : known_.events)
+        if (p.id == e.id && !p.fails.empty()) return p.fails;
     return {};
   }
 

@@ -39,7 +39,7 @@ struct candidate {
   std::size_t index = 0;
   std::uint64_t named_at = ~std::uint64_t{0};  ///< line
   int speaks = 0;                              ///< circumstances for it, less those against it
-  int told = 0;       ///< how often documents and reports tell of it, of whichever call: 0, or a frequency
+  int told = 0;       ///< of a status alone: how often it is behind it, of whichever call
   bool near = false;  ///< words that name it stand beside the failure
   [[nodiscard]] auto key() const {
     const int seen = cause.natural_trials > 0 ? 2 : cause.injected_trials > 0 ? 1 : 0;
@@ -142,7 +142,7 @@ void weigh_records(candidate& c, const failure_seen& failure, const log_findings
     const int fits = holds ? fit(failure, look) : 0;
     if (fits == 0) continue;
     cause.fits = std::max(cause.fits, fits);
-    c.told = std::max(c.told, static_cast<int>(look.how));
+    if (failure.call.empty() && log.events.size() == 1) c.told = std::max(c.told, static_cast<int>(look.how));
     // Where the log names no call, it may have been another one than the look is about.
     const bool surely = look.call.empty() || !failure.call.empty();
     if (surely && !look.when.empty() && cause.sure == confidence::possible)

@@ -96,9 +96,10 @@ void print_what_rows_are(std::ostream& out, const message_page& page, const expl
   for (const ranked_cause& c : e.causes) stacks.insert(c.stacks.begin(), c.stacks.end());
   const std::string call = e.failure ? e.failure->call : "";
   const std::string from = call.empty() ? "" : fmt::format(" from `{}` or a call of its family", call);
-  out << fmt::format(
-      "Each row is a cause of `{}`{}; the frequent ones, by documents and reports, come first.",
-      e.failure ? e.failure->status : page.status, from);
+  // Records have names of their own for what no library returns.
+  const bool of_library = page.status.starts_with("CUBLAS_") || page.status.starts_with("cuda");
+  out << fmt::format("Each row is a cause of {}{}; the frequent ones, by documents and reports, come first.",
+                     of_library ? as_code(page.status) : "this message", from);
   out << (stacks.empty()
               ? std::string(" No record shows it.\n\n")
               : fmt::format("\nTrials are of cases, without cells of the matrix, on {}: {}. A remedy was "
@@ -339,14 +340,13 @@ void message_pages::print(std::ostream& out, const message_page& page, const exp
     out << fmt::format(
         "Its status: [{}]({}.md), with the driver's words, versions and code where there are.\n",
         as_code(page.status), status->name);
-  if (!page.framework.empty()) {
-    out << "`cufault explain` with your program's output ranks these causes by it.\n";
-  } else if (const auto spelt = spelt_.find(page.status); spelt == spelt_.end()) {
-    out << "No record has a call that returned it.\n";
-  } else {
+  if (!page.texts.empty()) out << "`cufault explain` with your program's output ranks these causes by it.\n";
+  if (!page.framework.empty()) return;
+  if (const auto spelt = spelt_.find(page.status); spelt != spelt_.end())
     out << fmt::format("`cufault causes {} --all`: each recorded way, and each remedy that was tried.\n",
                        spelt->second.contains(page.status) ? page.status : *spelt->second.begin());
-  }
+  else if (std::ranges::all_of(e.causes, [](const ranked_cause& c) { return c.returned_trials == 0; }))
+    out << "No record has a call that returned it.\n";
 }
 
 void print_message_index(std::ostream& out, const lexicon& words, table_style style, std::size_t width) {

@@ -365,6 +365,10 @@ TEST(explain, measures_what_a_framework_refuses_by_the_text_of_its_exception) {
       {"pytorch.on_the_cpu",
        {refused("mixed_types", "expected m1 and m2 to have the same dtype, but got: float != double"),
         refused("incompatible_shapes", "mat1 and mat2 shapes cannot be multiplied (10x10 and 5x10)")}});
+  with_refusals[0].cases.push_back(
+      {"pytorch.forked_child",
+       {refused("matmul",
+                "Cannot re-initialize CUDA in forked subprocess. To use CUDA with multiprocessing")}});
   const knowing all(with_refusals);
   const auto arms_of = [&](std::string_view log) {
     const auto e = all.of(log);
@@ -374,6 +378,8 @@ TEST(explain, measures_what_a_framework_refuses_by_the_text_of_its_exception) {
               ElementsAre("pytorch.on_the_cpu/mixed_types"));
   EXPECT_THAT(arms_of("RuntimeError: mat1 and mat2 shapes cannot be multiplied (2x3 and 2x3)"),
               ElementsAre("pytorch.on_the_cpu/incompatible_shapes"));
+  EXPECT_THAT(arms_of("RuntimeError: Cannot re-initialize CUDA in forked subprocess."),
+              ElementsAre("pytorch.forked_child/matmul"));
   EXPECT_THAT(arms_of("RuntimeError: something else"), IsEmpty());
 }
 

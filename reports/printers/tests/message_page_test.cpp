@@ -220,6 +220,12 @@ TEST(message_page, about_a_call_has_other_calls_in_no_table) {
 }
 
 TEST(message_page, says_what_its_rows_are) {
+  const message_page of_text{.name = "a",
+                             .status = "FORK_REFUSED",
+                             .texts = {"RuntimeError: Cannot re-initialize CUDA in forked subprocess."}};
+  std::ostringstream text;
+  message_pages(page_words(), {}, no_costs, {}).print(text, of_text, page_explanation(of_text));
+  EXPECT_THAT(text.str(), HasSubstr("Each row is a cause of this message; "));
   EXPECT_THAT(page_text({}), HasSubstr("Each row is a cause of `CUBLAS_STATUS_ALLOC_FAILED`; "));
   EXPECT_THAT(page_text({}), HasSubstr(" No record shows it.\n"));
   const message_page of_call{.name = "a",
