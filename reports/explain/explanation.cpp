@@ -142,7 +142,7 @@ void weigh_records(candidate& c, const failure_seen& failure, const log_findings
     const int fits = holds ? fit(failure, look) : 0;
     if (fits == 0) continue;
     cause.fits = std::max(cause.fits, fits);
-    if (failure.call.empty() && log.events.size() == 1) c.told = std::max(c.told, static_cast<int>(look.how));
+    if (log.lines <= 1 && failure.call.empty()) c.told = std::max(c.told, static_cast<int>(look.how));
     // Where the log names no call, it may have been another one than the look is about.
     const bool surely = look.call.empty() || !failure.call.empty();
     if (surely && !look.when.empty() && cause.sure == confidence::possible)
