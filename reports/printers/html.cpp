@@ -163,8 +163,14 @@ json verdict_cell(verdict v, blocks notes) {
   return {{"tag", to_string(v)}, {"look", class_of(v)}, {"notes", std::move(notes)}};
 }
 
-json table_row_of(std::string name, std::string under, blocks cells) {
-  return {{"name", std::move(name)}, {"under", std::move(under)}, {"cells", std::move(cells)}};
+/// A line may break behind the case of an arm.
+json table_row_of(const std::string& name, std::string under, blocks cells) {
+  const auto slash = name.find('/');
+  const auto end = slash == name.npos ? name.size() : slash + 1;
+  return {{"name", name.substr(0, end)},
+          {"rest", name.substr(end)},
+          {"under", std::move(under)},
+          {"cells", std::move(cells)}};
 }
 
 /// Of a row of a Markdown table the cells, as they were before cell() made them so.
@@ -208,9 +214,9 @@ blocks blocks_of(const std::string& markdown, std::size_t room) {
         cells.push_back(cell_of(beginning_of(part, 600)));
         while (std::getline(parts, part)) cells.back()["notes"].push_back(note(beginning_of(part, 600)));
       }
-      std::string name = cells[0]["text"];
+      const std::string name = cells[0]["text"];
       cells.erase(cells.begin());
-      rows.push_back(table_row_of(std::move(name), "", std::move(cells)));
+      rows.push_back(table_row_of(name, "", std::move(cells)));
     } else if (text.starts_with("- ")) {
       list.push_back(cells_of(text)[0]);
     } else {
@@ -225,22 +231,22 @@ blocks blocks_of(const std::string& markdown, std::size_t room) {
   return all;
 }
 
-/// Rows of bars; each has its place between 0 and 1, and what it says.
+/// Rows of bars below their label; each bar has its place between 0 and 1, and what it says.
 class bar_chart {
  public:
   /// With several lanes each bar of the row has its own, one below another.
   void row(const std::string& label, std::size_t lanes = 1) {
     y_ += row_height;
-    text(label_width - 8, y_ - 6, "end", beginning_of(label, 54));
+    text(at(0), y_ - bar_height - 8, "start", beginning_of(label, 60));
     lane_ = 0;
     lanes_ = lanes;
   }
   void bar(const char* look, double from, double to, std::string says) {
-    const double tall = (row_height - 4.0) / static_cast<double>(lanes_);
+    const double tall = bar_height / static_cast<double>(lanes_);
     model_["bars"].push_back(
         {{"look", look},
          {"x", fmt::format("{:.1f}", at(from))},
-         {"y", fmt::format("{:.1f}", y_ - row_height + 2 + tall * static_cast<double>(lane_))},
+         {"y", fmt::format("{:.1f}", y_ - bar_height - 2 + tall * static_cast<double>(lane_))},
          {"width", fmt::format("{:.1f}", std::max(at(to) - at(from), 0.5))},
          {"tall", fmt::format("{:.1f}", tall)},
          {"says", std::move(says)}});
@@ -250,10 +256,10 @@ class bar_chart {
   /// From when to when, below it. Nothing where it does not fit.
   json block(const std::string& title, const std::string& first, const std::string& last, std::size_t& room) {
     static html_template chart_template(html_templates::chart);
-    text(at(0), y_ + 16, "start", first.substr(0, 10));
-    text(at(1), y_ + 16, "end", last.substr(0, 10));
+    text(at(0), y_ + 20, "start", first.substr(0, 10));
+    text(at(1), y_ + 20, "end", last.substr(0, 10));
     model_["title"] = title;
-    model_["height"] = y_ + 24;
+    model_["height"] = y_ + 28;
     std::string svg = chart_template(model_);
     if (svg.size() > room) return json::object();
     room -= svg.size();
@@ -262,10 +268,8 @@ class bar_chart {
   }
 
  private:
-  static constexpr int width = 960, label_width = 420, row_height = 20;
-  static double at(double part) {
-    return label_width + (width - label_width - 10) * std::clamp(part, 0.0, 1.0);
-  }
+  static constexpr int width = 720, row_height = 48, bar_height = 16;  // room for the large letters of phones
+  static double at(double part) { return 1 + (width - 2) * std::clamp(part, 0.0, 1.0); }
   void text(double x, int y, const char* anchor, std::string says) {
     model_["texts"].push_back({{"x", x}, {"y", y}, {"anchor", anchor}, {"says", std::move(says)}});
   }
@@ -393,12 +397,31 @@ blocks by_verdict(const report& r, const std::vector<joined_row>& rows, bool red
 
 // ---- what changed, and what is red ----
 
+/// A line a step of "cublasSgemm: SUCCESS (tried 2; written D) → INVALID_VALUE; cublasDgemm: ...".
+std::string steps_in_lines(const std::string& why) {
+  constexpr std::size_t most_steps = 4;
+  std::vector<std::string> steps{""};
+  int open = 0;
+  for (std::size_t i = 0; i < why.size(); ++i) {
+    open += why[i] == '(' ? 1 : why[i] == ')' ? -1 : 0;
+    if (open > 0 || why.compare(i, 2, "; ") != 0)
+      steps.back() += why[i];
+    else
+      steps.emplace_back(), ++i;
+  }
+  const std::size_t more = steps.size() > most_steps ? steps.size() - most_steps : 0;
+  steps.resize(steps.size() - more);
+  for (std::string& step : steps) step = beginning_of(step, 200);
+  if (more > 0) steps.push_back(fmt::format("and {} more", more));
+  return fmt::format("{}", fmt::join(steps, "\n"));
+}
+
 blocks what_changed(const report_change& c) {
   std::size_t room = room_for_change;
   const bool same = c.changed == 0, compared = c.same + c.changed > 0;
   blocks all{state(!same      ? "worse"
                    : compared ? "right"
-                              : "doubtful",
+                              : "unseen",
                    !same      ? "✕ CHANGED"
                    : compared ? "✓ NOTHING CHANGED"
                               : "? NOTHING TO COMPARE",
@@ -416,7 +439,7 @@ blocks what_changed(const report_change& c) {
     const std::string alike = g.arms.size() == 1 ? "" : fmt::format("and {} alike", g.arms.size() - 1);
     rows.push_back(table_row_of(join_key(g.what.case_name, g.what.arm), beginning_of(g.what.summary, 200),
                                 {verdict_cell(g.what.found.v, {note("stack: " + c.letter), note(alike)}),
-                                 cell_of(beginning_of(g.what.found.why, 300), {note("", g.repeat)}),
+                                 cell_of(steps_in_lines(g.what.found.why), {note("", g.repeat)}),
                                  cell_of("", std::move(more), "what was seen")}));
   }
   if (!rows.empty())
@@ -483,23 +506,55 @@ void put_runs(const report& r, blocks& all, std::size_t& room) {
   all.push_back(chart.block("Exit codes of runs", runs.front()->started, runs.back()->started, room));
 }
 
-/// Arms that did not always show the same on a stack: a band a result, from its first run to its last. Those that race, if their rate changed.
-void put_history(const history_view& h, blocks& all, std::size_t& room) {
+/// What an arm came to on all stacks, the most frequent first.
+std::vector<history_result> joined_results(const history_arm& a) {
+  std::map<int, history_result> by_id;
+  for (const history_entry& e : a.entries)
+    for (const history_result& result : e.results) {
+      const auto [at, is_new] = by_id.try_emplace(result.id, result);
+      if (is_new) continue;
+      at->second.runs += result.runs;
+      at->second.first = std::min(at->second.first, result.first);
+      at->second.last = std::max(at->second.last, result.last);
+    }
+  std::vector<history_result> all;
+  for (auto& [id, result] : by_id) all.push_back(std::move(result));
+  std::stable_sort(all.begin(), all.end(), [](const auto& x, const auto& y) { return x.runs > y.runs; });
+  return all;
+}
+
+/// Arms that did not always show the same: a band a result, from its first run to its last. Those that changed since the green run, over all
+/// stacks; the others each on one. Those that race, if their rate changed.
+void put_history(const report& r, blocks& all, std::size_t& room) {
+  const history_view& h = *r.history;
   struct varying {
     std::string since;  // when its latest result was first seen
-    const history_arm* arm;
-    const history_entry* on;
+    std::string arm, on, how;
+    std::vector<history_result> results;
   };
   std::set<std::pair<std::string, std::size_t>> moved;
   for (const history_proposal& p : h.proposals) moved.insert({p.arm, p.stack});
+  std::set<std::string> changed;
+  if (r.change)
+    for (const report_change::group& g : r.change->groups)
+      for (const std::string& arm : g.arms) changed.insert(join_key(g.what.case_name, arm));
   std::vector<varying> found;
-  for (const history_arm& a : h.arms)
-    for (const history_entry& e : a.entries) {
-      if (e.results.size() < 2 || (e.races && !moved.contains({a.name, e.stack}))) continue;
-      std::string since;
-      for (const history_result& result : e.results) since = std::max(since, result.first);
-      found.push_back({std::move(since), &a, &e});
+  const auto keep = [&](varying v) {
+    if (v.results.size() < 2) return;
+    for (const history_result& result : v.results) v.since = std::max(v.since, result.first);
+    found.push_back(std::move(v));
+  };
+  for (const history_arm& a : h.arms) {
+    if (changed.contains(a.name)) {
+      keep({"", a.name, plural(a.entries.size(), "stack"), "changed since the last green run",
+            joined_results(a)});
+      continue;
     }
+    for (const history_entry& e : a.entries)
+      if (!e.races || moved.contains({a.name, e.stack}))
+        keep({"", a.name, h.stacks[e.stack].label,
+              e.races ? "races" : fmt::format("{} of {} runs differ", e.flakes(), e.runs), e.results});
+  }
   std::stable_sort(found.begin(), found.end(),
                    [](const varying& a, const varying& b) { return a.since > b.since; });
   all.push_back(heading("Arms that did not always show the same"));
@@ -508,30 +563,27 @@ void put_history(const history_view& h, blocks& all, std::size_t& room) {
         paragraph(fmt::format("None in {}, but for arms that race at their rates.", plural(h.runs, "run"))));
     return;
   }
+  constexpr double least = 0.02;  // so wide is a result of one run
   const auto begin = milliseconds_of(h.first);
   const auto part = [&](const std::string& time) {
-    return static_cast<double>(milliseconds_of(time) - begin) /
+    return (1 - least) * static_cast<double>(milliseconds_of(time) - begin) /
            static_cast<double>(std::max<std::int64_t>(milliseconds_of(h.last) - begin, 1));
   };
   constexpr std::array looks{"none", "mixed", "fails", "worse"};
   bar_chart chart;
   blocks rows;
-  for (const auto& [since, arm, on] : found) {
+  for (const auto& [since, arm, on, how, results] : found) {
     blocks notes;
     const bool drawn = !chart.full();
-    if (drawn) chart.row(arm->name, std::min(looks.size(), on->results.size()));
-    for (std::size_t i = 0; i < on->results.size(); ++i) {
-      const history_result& result = on->results[i];
+    if (drawn) chart.row(arm, std::min(looks.size(), results.size()));
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      const history_result& result = results[i];
       std::string says = fmt::format("{} to {}, {}: {}", result.first, result.last,
                                      plural(result.runs, "run"), beginning_of(result.seen, longest_seen));
-      if (drawn && i < looks.size())
-        chart.bar(looks[i], part(result.first), std::max(part(result.last), part(result.first) + 0.01), says);
+      if (drawn && i < looks.size()) chart.bar(looks[i], part(result.first), part(result.last) + least, says);
       notes.push_back(note(std::move(says)));
     }
-    rows.push_back(table_row_of(
-        arm->name, h.stacks[on->stack].label,
-        {cell_of(on->races ? "races" : fmt::format("{} of {} runs differ", on->flakes(), on->runs)),
-         cell_of("", std::move(notes))}));
+    rows.push_back(table_row_of(arm, on, {cell_of(how), cell_of("", std::move(notes))}));
   }
   all.push_back(paragraph(
       "A bar is a result, from the first run that showed it to the last; the most frequent one is grey. "
@@ -545,7 +597,7 @@ json trends_section(const report& r) {
   blocks all;
   std::size_t room = room_for_trends;
   put_runs(r, all, room);
-  if (r.history) put_history(*r.history, all, room);
+  if (r.history) put_history(r, all, room);
   if (all.empty())
     all = {paragraph("One run shows no trend. To see those of a history:",
                      "cufault report RECORD --history FILE -o DIR")};
@@ -794,8 +846,9 @@ class html_printer final : public report_printer {
     blocks red = by_verdict(r, rows, true, room_for_red),
            unjudged = by_verdict(r, rows, false, room_for_unjudged);
     if (red.empty() && arms > 0)
-      red = {state("right", "✓ NOTHING IS RED",
-                   fmt::format("None of {} is other than recorded.", plural(arms, "arm")))};
+      red = {
+          state("right", "✓ NOTHING IS RED",
+                fmt::format("None of {} differs from what is recorded for its stack.", plural(arms, "arm")))};
     blocks sections{change_section(r, arms),
                     section("red", "Red", "What is red, and the line that repeats it", std::move(red)),
                     trends_section(r), stacks_section(r)};

@@ -3,6 +3,7 @@
 #include "reports/printers/summary.hpp"
 
 #include "reports/printers/advice.hpp"
+#include "reports/printers/html_text.hpp"
 #include "reports/printers/table.hpp"
 
 #include <fmt/format.h>
@@ -10,11 +11,16 @@
 #include <utility>
 
 namespace cufault {
+namespace {
+constexpr std::size_t longest_why = 300;  // of bytes: an arm of many steps is no page of text
+}
 
 std::vector<std::string> lines_of(verdict v, const std::vector<const report_arm*>& arms) {
   std::vector<std::string> lines;
   if (v != verdict::unrecorded && v != verdict::not_provoked) {
-    for (const auto* a : arms) lines.push_back(fmt::format("{}: {}", join_key(a->case_name, a->arm), a->why));
+    for (const auto* a : arms)
+      lines.push_back(
+          fmt::format("{}: {}", join_key(a->case_name, a->arm), beginning_of(a->why, longest_why)));
     return lines;
   }
   std::map<std::pair<std::string, std::string>, std::vector<std::string>> alike;
@@ -24,7 +30,7 @@ std::vector<std::string> lines_of(verdict v, const std::vector<const report_arm*
     const auto& [name, why] = key;
     lines.push_back(fmt::format("{}{}{}{}", name,
                                 names.size() == 1 ? "/" + names[0] : fmt::format(": {} arms", names.size()),
-                                why.empty() ? "" : ": ", why));
+                                why.empty() ? "" : ": ", beginning_of(why, longest_why)));
   }
   return lines;
 }
@@ -92,7 +98,7 @@ std::vector<std::string> changed_lines(const report_change& c) {
     lines.push_back(fmt::format("{} {}{}: {}; repeat: {}", to_string(g.what.found.v),
                                 join_key(g.what.case_name, g.what.arm),
                                 g.arms.size() == 1 ? "" : fmt::format(" and {} alike", g.arms.size() - 1),
-                                g.what.found.why, g.repeat));
+                                beginning_of(g.what.found.why, longest_why), g.repeat));
   return lines;
 }
 

@@ -222,7 +222,7 @@ TEST(html, begins_with_what_changed_since_the_last_green_run_and_the_line_that_r
   const std::string first = first_screen(print_as("html", all));
   EXPECT_THAT(first, HasSubstr("✕ CHANGED</span> stack a: cuBLAS 13.1.0, NVIDIA H200, driver 580.1<"));
   EXPECT_THAT(first, HasSubstr("2 of 3 arms differ from the last green run, 2026-11-21T02:00:00Z (b)"));
-  EXPECT_THAT(first, HasSubstr("<th scope=\"row\">memory.leak/moves<small>"));
+  EXPECT_THAT(first, HasSubstr("<th scope=\"row\">memory.leak/<wbr>moves<small>"));
   EXPECT_THAT(first, HasSubstr("cublasCreate: ALLOC_FAILED → INTERNAL_ERROR"));
   EXPECT_THAT(first, HasSubstr("<code>cufault run memory.leak/moves --seed 0</code>"));
   EXPECT_THAT(first, HasSubstr("<small>and 1 alike</small>"));
@@ -300,7 +300,44 @@ TEST(html, draws_the_results_of_a_history) {
   EXPECT_THAT(page,
               HasSubstr("<title>2026-11-20T02:00:00Z to 2026-11-21T02:00:00Z, 2 runs: ALLOC_FAILED</title>"));
   EXPECT_THAT(page, HasSubstr("<td>1 of 3 runs differ</td>"));
-  EXPECT_THAT(page, Not(HasSubstr("memory.leak/races"))) << "at its rate";
+  EXPECT_THAT(page, Not(HasSubstr("memory.leak/<wbr>races"))) << "at its rate";
+}
+
+/// An arm that came to the same in each run on its stack, and to something else on the next one.
+TEST(html, draws_over_all_stacks_what_changed_since_the_last_green_run) {
+  report all = report_since_green({{"a", night("20", "CUBLAS_STATUS_ALLOC_FAILED", 0, "570.1")},
+                                   {"b", night("21", "CUBLAS_STATUS_NOT_INITIALIZED", 1)}});
+  ASSERT_TRUE(all.change);
+  const auto entry = [](std::size_t stack, int id, const char* seen, const char* day) {
+    return history_entry{
+        .stack = stack,
+        .runs = 1,
+        .results = {{.seen = seen, .runs = 1, .trials = 1, .first = day, .last = day, .id = id}}};
+  };
+  const char *before = "2026-11-20T02:00:00Z", *now = "2026-11-21T02:00:00Z";
+  const std::vector<history_entry> both{entry(0, 1, "ALLOC_FAILED", before), entry(1, 2, "INIT", now)};
+  all.history = history_view{.stacks = {{.label = "driver 570.1"}, {.label = "driver 580.1"}},
+                             .arms = {{.name = "memory.leak/moves", .entries = both},
+                                      {.name = "memory.leak/steady", .entries = both}},
+                             .runs = 2,
+                             .first = before,
+                             .last = now};
+  const std::string page = print_as("html", all);
+  EXPECT_THAT(page,
+              HasSubstr("memory.leak/<wbr>moves<small>2 stacks</small></th><td>changed since the last"));
+  EXPECT_THAT(page,
+              HasSubstr("width=\"14.4\" height=\"8.0\"><title>2026-11-21T02:00:00Z to 2026-11-21T02:00:00Z, "
+                        "1 run: INIT</title>"));
+  EXPECT_THAT(page, Not(HasSubstr("memory.leak/<wbr>steady<small>2 stacks")));
+}
+
+TEST(html, has_a_line_a_step_of_what_changed_and_few_of_them) {
+  report all =
+      report_since_green({{"a", night("20", internal, 0)}, {"b", night("21", "CUBLAS_STATUS_X", 1)}});
+  ASSERT_TRUE(all.change);
+  all.change->groups[0].what.found.why = "a: X (tried 2; right) → Y; b: Y → Z; c; d; e; f";
+  EXPECT_THAT(first_screen(print_as("html", all)),
+              HasSubstr("a: X (tried 2; right) → Y\nb: Y → Z\nc\nd\nand 2 more<small>"));
 }
 
 TEST(html, says_what_was_not_measured_and_what_was_not_read) {
@@ -355,8 +392,8 @@ TEST(html, counts_cells_that_nothing_is_expected_of_and_shows_other_arms_of_the_
                             cell_arm("odd_arm", {made({step_call("cublasSgemm", "square", internal)})})}}},
                  "13.1.0")}});
   EXPECT_THAT(all.html, HasSubstr("Cells of the matrix: matrix.made (1). "));
-  EXPECT_THAT(all.html, HasSubstr("<th scope=\"row\">matrix.made/odd_arm<small>"));
-  EXPECT_THAT(all.html, Not(HasSubstr("<th scope=\"row\">matrix.made/sgemm.cold<small>")));
+  EXPECT_THAT(all.html, HasSubstr("<th scope=\"row\">matrix.made/<wbr>odd_arm<small>"));
+  EXPECT_THAT(all.html, Not(HasSubstr("<th scope=\"row\">matrix.made/<wbr>sgemm.cold<small>")));
 }
 
 TEST(html, of_far_too_much_keeps_its_limit_and_counts_the_rest) {
