@@ -281,7 +281,10 @@ int show_known(const known_arguments& asked) {
     std::erase_if(known.issues, [&](const known_entry& e) { return !names(e, asked.text); });
     if (known.issues.empty())
       throw usage_error(
-          fmt::format("no known issue names {}; cufault known lists all", one_line(asked.text)));
+          fmt::format("no known issue names {0}; cufault known {1}", one_line(asked.text),
+                      std::isdigit(static_cast<unsigned char>(asked.text[0])) != 0
+                          ? fmt::format("--cublas {} lists those of a version", one_line(asked.text))
+                          : "lists all"));
   }
   const std::vector<question> questions = questions_of(asked, known);
   if (questions.empty()) {

@@ -217,7 +217,7 @@ int show_causes(const std::string& asked, const std::vector<fs::path>& records, 
     fmt::print(
         "`cufault explain` ranks these by your program's output. --all: each recorded way, and each remedy "
         "that was tried.\n");
-  if (!form.markdown && e.page != nullptr) fmt::print("With code and versions: {}\n", e.page->address());
+  if (!form.markdown && e.page != nullptr) fmt::print("With code and versions: {}\n", e.page->command());
   return 0;
 }
 

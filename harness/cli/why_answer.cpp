@@ -214,7 +214,7 @@ why_words why_answer(const why_run& run, const diagnosis* checks) {
       out.json["known_issues"].push_back(issue);
     }
     if (e.page != nullptr) {
-      out.row("page", e.page->address());
+      out.row("page", e.page->command());
       out.json["page"] = e.page->address();
     }
   }

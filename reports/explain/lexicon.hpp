@@ -143,8 +143,10 @@ struct message_page {
   std::vector<std::string> texts{};  ///< as programs print it; the first one is explained, or the status
   std::string
       snippet{};  ///< CASE/ARM of the code that fails; that of the corrected code ends with _corrected
-  /// Where a reader finds it. Addresses do not change.
+  /// In the source tree. Addresses do not change.
   [[nodiscard]] std::string address() const { return "reports/pages/messages/" + name + ".md"; }
+  /// What prints it, where the pages are not: packages and wheels have none.
+  [[nodiscard]] std::string command() const { return "cufault causes --page " + name; }
 };
 
 struct lexicon {

@@ -333,8 +333,11 @@ json arm_row(const report& r, const joined_row& row, bool alone) {
   blocks notes;
   const bool said =
       a.judged == verdict::unrecorded || (!alone && !advices[rank(a.judged)].asks.empty());  // above
-  if (!said && !a.why.empty() && a.seen.find(a.why) == a.seen.npos)
-    notes.push_back(note(beginning_of(a.why, (alone ? 4 : 2) * longest_seen)));
+  if (!said && !a.why.empty() && a.seen.find(a.why) == a.seen.npos) {
+    std::string why = a.why;  // without what was seen, which stands above
+    if (!a.seen.empty() && why.ends_with(": " + a.seen)) why.resize(why.size() - a.seen.size() - 2);
+    notes.push_back(note(beginning_of(why, (alone ? 4 : 2) * longest_seen)));
+  }
   if (!a.cost.empty()) notes.push_back(note(a.cost));
   if (a.otherwise > 0)
     notes.push_back(

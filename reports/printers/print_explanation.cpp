@@ -381,7 +381,7 @@ void print_first_answer(std::ostream& out, const explanation& e, const std::stri
                {"Known", e.known_issues.empty() ? "" : e.known_issues.front(), 4},
                {"Or", other_causes(e), 0},
                {"Note", fmt::format("{}", fmt::join(notes, "; ")), 6},
-               {"More", (e.page == nullptr ? "" : e.page->address() + "; ") + "cufault explain --more", 7}});
+               {"More", (e.page == nullptr ? "" : e.page->command() + "; ") + "cufault explain --more", 7}});
 }
 
 void print_explanation(std::ostream& out, const explanation& e, const std::string& log,
@@ -411,7 +411,7 @@ void print_explanation(std::ostream& out, const explanation& e, const std::strin
     print_cause(out, i, e, costs);
   }
   for (const std::string& issue : e.known_issues) out << "\nKnown issue: " << one_line(issue) << '\n';
-  if (e.page != nullptr) out << "\nPage: " << e.page->address() << '\n';
+  if (e.page != nullptr) out << "\nPage: " << e.page->command() << '\n';
 }
 
 void print_ways(std::ostream& out, const explanation& e, table_style style, std::size_t width,

@@ -169,7 +169,8 @@ TEST_F(known_command, refuses_in_one_line) {
   expect_refusal({"--cublas", "13.1.0", "--gpu", "Voodoo 2"}, "give its compute capability");
   expect_refusal({"--gpu", "9.0"}, "--gpu needs --cublas, --lock or --here");
   expect_refusal({"--fail-on", "hang"}, "--fail-on needs");
-  expect_refusal({"no_such_call"}, "no known issue names no_such_call");
+  expect_refusal({"no_such_call"}, "no known issue names no_such_call; cufault known lists all");
+  expect_refusal({"13.5.1"}, "cufault known --cublas 13.5.1 lists those of a version");
   expect_refusal({"--cublas", "13.1.0", "--fail-on", "slowness"}, "wrong_numbers");
   expect_refusal({"--cublas", "13.1.0", "--except", "lt-67"}, "no issue has this name");
   expect_refusal({"--cublas", "13.1.0", "--json", "--markdown"}, "--json");
