@@ -832,6 +832,20 @@ json arms_section(const report& r, const std::vector<joined_row>& all, std::size
   return section("arms", "All arms", "All arms, by case", std::move(parts));
 }
 
+/// Arms of a stack that nobody recorded are not red: nothing judges them.
+json nothing_red(const verdict_counts& counts, std::size_t arms) {
+  std::size_t unjudged = 0;
+  for (const verdict v : {verdict::as_predicted, verdict::differs, verdict::unrecorded})
+    if (const auto found = counts.find(rank(v)); found != counts.end()) unjudged += found->second;
+  if (unjudged == 0)
+    return state("right", "✓ NOTHING IS RED",
+                 fmt::format("None of {} differs from what is recorded for its stack.", plural(arms, "arm")));
+  return state("unseen", "? NOTHING IS RED",
+               fmt::format("Nothing is recorded for the stack of {} of {}. What differs from the nearest "
+                           "stack follows as not judged.",
+                           unjudged, plural(arms, "arm")));
+}
+
 class html_printer final : public report_printer {
  public:
   html_printer()
@@ -848,10 +862,7 @@ class html_printer final : public report_printer {
     }
     blocks red = by_verdict(r, rows, true, room_for_red),
            unjudged = by_verdict(r, rows, false, room_for_unjudged);
-    if (red.empty() && arms > 0)
-      red = {
-          state("right", "✓ NOTHING IS RED",
-                fmt::format("None of {} differs from what is recorded for its stack.", plural(arms, "arm")))};
+    if (red.empty() && arms > 0) red = {nothing_red(counts, arms)};
     blocks sections{change_section(r, arms),
                     section("red", "Red", "What is red, and the line that repeats it", std::move(red)),
                     trends_section(r), stacks_section(r)};

@@ -242,13 +242,15 @@ TEST(html, begins_with_what_changed_since_the_last_green_run_and_the_line_that_r
 }
 
 TEST(html, says_of_a_green_night_that_nothing_changed) {
-  const report all = report_since_green({{"a", night("20", internal, 0)}, {"b", night("21", internal, 0)}});
+  report all = report_since_green({{"a", night("20", internal, 0)}, {"b", night("21", internal, 0)}});
   const std::string page = print_as("html", all), first = first_screen(page);
   EXPECT_THAT(first,
               HasSubstr("✓ NOTHING CHANGED</span> stack a: cuBLAS 13.1.0, NVIDIA H200, driver 580.1<"));
   EXPECT_THAT(first, HasSubstr("nothing changed: 3 arms as in the last green run, 2026-11-20T02:00:00Z (a)"));
   EXPECT_THAT(first, Not(HasSubstr("<table")));
-  EXPECT_THAT(page, HasSubstr("✓ NOTHING IS RED"));
+  EXPECT_THAT(page, HasSubstr("? NOTHING IS RED</span> Nothing is recorded for the stack of 3 of 3 arms."));
+  for (report_arm& a : all.stacks[0].run.arms) a.judged = verdict::ok;
+  EXPECT_THAT(print_as("html", all), HasSubstr("✓ NOTHING IS RED</span> None of 3 arms differs"));
   EXPECT_THAT(first_screen(print_as("html", report_since_green({{"a", night("20", internal, 0)}}))),
               HasSubstr("? NO GREEN RUN"));
 }
