@@ -32,7 +32,6 @@ set(CPACK_RPM_SPEC_MORE_DEFINE "%define _build_id_links none
 %define clamp_mtime_to_source_date_epoch 1
 %define _buildhost localhost
 %define __requires_exclude ^lib(cuda|cublas|cublasLt)[.]so.*$")
-set(CPACK_RPM_EXCLUDE_FROM_AUTO_FILELIST_ADDITION
-  /usr/${CMAKE_INSTALL_LIBDIR}/cmake /usr/share/bash-completion /usr/share/bash-completion/completions /usr/share/doc /usr/share/man /usr/share/man/man1)
+set(CPACK_RPM_EXCLUDE_FROM_AUTO_FILELIST_ADDITION /usr/share/doc /usr/share/man /usr/share/man/man1)  # others have an owner on every system
 
 include(CPack)
