@@ -210,7 +210,7 @@ failure_case mixed_pair() {
   for (const char* name :
        {"matmul", "matmul_half", "matmul_fp8", "bmm", "addmm", "linear", "training_step", "solve"})
     fault_arms(c, name, "with the cuBLASLt of the second cuBLAS in LD_PRELOAD")
-        .from_the_start("whole_pair", "and its libcublas, too");
+        .from_the_start("whole_pair", "its libcublas in LD_PRELOAD, too");
   for (arm& a : c.arms) {
     if (a.kind == arm_kind::control) continue;
     a.other_cublas = true;

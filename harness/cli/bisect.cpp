@@ -528,18 +528,19 @@ std::string search_in_lane(const bisect_arguments& arguments, int stop) {
   std::signal(SIGPIPE, SIG_IGN);  // main() looks whether nobody reads
   int code = exit_unresolved;
   std::string error;
-  bool in_json = false;
+  bool json_is_printed = false;
   try {
     code = search(arguments, stop);
   } catch (const usage_error& e) {
     code = e.exit_code;
     error = e.what();
-    in_json = e.in_json;
+    json_is_printed = e.json_is_printed;
   } catch (const std::exception& e) {
     error = e.what();
   }
   const bool written = std::cout.flush().good();
-  return dump_json({{"exit_code", code}, {"error", error}, {"in_json", in_json}, {"written", written}});
+  return dump_json(
+      {{"exit_code", code}, {"error", error}, {"json_is_printed", json_is_printed}, {"written", written}});
 }
 
 }  // namespace
@@ -559,7 +560,7 @@ int bisect_releases(const bisect_arguments& arguments) {
   if (!said["written"].get<bool>()) std::cout.setstate(std::ios::badbit);
   const int code = said["exit_code"];
   if (const std::string error = said["error"]; !error.empty())
-    throw usage_error(error, code, said["in_json"]);
+    throw usage_error(error, code, said["json_is_printed"]);
   return code;
 }
 

@@ -23,14 +23,14 @@ namespace cufault {
 
 struct diagnosis;
 
-/// What was asked for cannot be done. what() is the one line that the user reads; the exit code goes with it. `said_as_json`: where JSON was
+/// What was asked for cannot be done. what() is the one line that the user reads; the exit code goes with it. `json_is_printed`: where JSON was
 /// asked for, the answer that is printed already says so.
 class usage_error : public std::runtime_error {
  public:
-  explicit usage_error(const std::string& line, int code = 2, bool said_as_json = false)
-      : std::runtime_error(line), exit_code(code), in_json(said_as_json) {}
+  explicit usage_error(const std::string& line, int code = 2, bool json_is_printed_ = false)
+      : std::runtime_error(line), exit_code(code), json_is_printed(json_is_printed_) {}
   int exit_code;
-  bool in_json;
+  bool json_is_printed;
 };
 
 /// Exit codes beside those of exit_code() in reports/judge/judge.hpp.

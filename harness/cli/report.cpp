@@ -92,9 +92,12 @@ int write_report(const report_arguments& arguments) {
   const std::vector<report_file> observations = builder.files();
   refuse_files_of_others(arguments.folder, observations);
   make_folder(arguments.folder / "records");
-  for (const report_printer* format :
-       report_printers())  // the page first: by it the folder is known as one of reports
-    write_whole(arguments.folder / format->file, format->print(all));
+  // All are printed before one is written: who interrupts the printing finds the report that was there. The page is written first: by it
+  // the folder is known as one of reports.
+  std::vector<std::string> printed;
+  for (const report_printer* format : report_printers()) printed.push_back(format->print(all));
+  for (std::size_t i = 0; i < printed.size(); ++i)
+    write_whole(arguments.folder / report_printers()[i]->file, printed[i]);
   for (const report_file& f : observations)
     write_whole(arguments.folder / f.name, record_text(*f.observations));
   if (all.change) fmt::print(std::cout, "{}\n", cell(change_line(*all.change), table_style::text));

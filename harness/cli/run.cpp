@@ -378,13 +378,14 @@ run_outcome run_cases_in(const run_arguments& arguments, std::optional<python_en
 
 namespace {
 
-/// Of a run that cannot begin: files of its report with one test, which is an error. Whoever collects them would miss them, else.
-void write_reports_of(const usage_error& error, const run_arguments& asked) {
+/// Of a run that cannot begin, or cannot write its record: files of its report with one test, which is an error. Whoever collects them
+/// would miss them, else.
+void write_reports_of(const std::exception& error, int exit_code, const run_arguments& asked) {
   run_report none{.version = this_build.version,
                   .started = utc_now("{:%Y-%m-%dT%H:%M:%SZ}"),
                   .mode = asked.mode,
-                  .exit_code = error.exit_code,
-                  .reasons = {{error.exit_code, error.what()}}};
+                  .exit_code = exit_code,
+                  .reasons = {{exit_code, error.what()}}};
   none.stack = "no stack";
   none.ended = none.started;
   none.start_ms = none.stop_ms = milliseconds_of(none.started);
@@ -429,7 +430,10 @@ int run_cases(const run_arguments& asked) {
   try {
     return run_asked(asked);
   } catch (const usage_error& error) {
-    write_reports_of(error, asked);
+    write_reports_of(error, error.exit_code, asked);
+    throw;
+  } catch (const std::exception& error) {
+    write_reports_of(error, exit_unresolved, asked);
     throw;
   }
 }

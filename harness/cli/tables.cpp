@@ -147,6 +147,8 @@ int show_record(const fs::path& file, const std::vector<std::string>& names,
 
 namespace {
 
+constexpr std::size_t on_a_page = 9, on_a_terminal = 5;
+
 /// The causes of statuses and messages.
 class ways_to {
  public:
@@ -155,10 +157,10 @@ class ways_to {
         finder_(words),
         evidence_(evidence_in(loaded, words)),
         reports_(reports_of_causes(load_failures(failures_file()), words)) {}
-  [[nodiscard]] explanation operator()(const std::string& text) {
+  [[nodiscard]] explanation operator()(const std::string& text, std::size_t at_most) {
     finder_.add(text);
-    constexpr std::size_t ways = 6, of_each_class = 3;
-    return explain(finder_.finish(), {words_, evidence_, reports_}, ways, of_each_class);
+    constexpr std::size_t of_each_class = 3;
+    return explain(finder_.finish(), {words_, evidence_, reports_}, at_most, of_each_class);
   }
 
  private:
@@ -176,6 +178,26 @@ int show_message_index(print_form form) {
   return 0;
 }
 
+namespace {
+
+/// By its name, or that of its status; nullptr where the status has none.
+const message_page* page_called(const std::string& name, const std::vector<record>& loaded,
+                                const lexicon& words) {
+  const auto named = std::ranges::find(words.pages, name, &message_page::name);
+  if (named != words.pages.end()) return &*named;
+  try {
+    return words.page_of(status_called(name, loaded, words));
+  } catch (const usage_error&) {
+    std::vector<std::string> names;
+    for (const message_page& page : words.pages) names.push_back(page.name);
+    const std::string meant = did_you_mean(name, names);
+    if (meant.empty()) throw;
+    throw usage_error(fmt::format("no page is named {}; cufault causes --pages lists them{}", name, meant));
+  }
+}
+
+}  // namespace
+
 int show_message_pages(const std::string& names, const std::vector<fs::path>& records) {
   const std::vector<record> loaded = load_judged(records);
   const lexicon words = load_lexicon(explain_folder());
@@ -185,13 +207,11 @@ int show_message_pages(const std::string& names, const std::vector<fs::path>& re
   const bool several = names.find(',') != std::string::npos;
   std::istringstream all(names);
   for (std::string name; std::getline(all, name, ',');) {
-    const auto named = std::ranges::find(words.pages, name, &message_page::name);
-    const message_page* const page =
-        named == words.pages.end() ? words.page_of(status_called(name, loaded, words)) : &*named;
+    const message_page* const page = page_called(name, loaded, words);
     if (page == nullptr)
       throw usage_error(fmt::format("no page is of {}; cufault causes --pages lists them", name));
     if (several) std::cout << "<!-- page " << name << " -->\n";
-    pages.print(std::cout, *page, ways(page->texts.empty() ? page->status : page->texts.front()));
+    pages.print(std::cout, *page, ways(page->texts.empty() ? page->status : page->texts.front(), on_a_page));
   }
   return 0;
 }
@@ -200,7 +220,9 @@ int show_causes(const std::string& asked, const std::vector<fs::path>& records, 
   const std::vector<record> loaded = load_judged(records);
   const lexicon words = load_lexicon(explain_folder());
   const std::string status = status_called(asked, loaded, words);
-  const explanation e = ways_to(loaded, words)(status);
+  const message_page* const page = words.page_of(status);
+  const bool has_no_name = status == status_wrong_numbers && page != nullptr && !page->texts.empty();
+  const explanation e = ways_to(loaded, words)(has_no_name ? page->texts.front() : status, on_a_terminal);
   if (form.json) {
     nlohmann::ordered_json json{
         {"schema", 1}, {"status", status}, {"ways", explanation_json(e, status)["causes"]}};

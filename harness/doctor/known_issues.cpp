@@ -351,11 +351,14 @@ std::string because_of(const known_entry& e, known_level level, const std::strin
                        const std::string& architecture) {
   if (level == known_level::measured) {
     std::vector<std::string> on;
+    std::string measured;  // without the fourth number, which a library does not tell
     for (const auto& [there, versions] : e.measured)
       for (const std::string& v : versions.affected)
-        if (numbers_of(v) == numbers_of(version) && (architecture.empty() || there == architecture))
+        if (numbers_of(v) == numbers_of(version) && (architecture.empty() || there == architecture)) {
           on.push_back(there);
-    return fmt::format("measured with {} on {}", version, fmt::join(on, ", "));
+          measured = v;
+        }
+    return fmt::format("measured with {} on {}", measured, fmt::join(on, ", "));
   }
   if (level == known_level::not_measured) {
     std::vector<std::string> texts;

@@ -36,7 +36,8 @@ namespace {
 
 constexpr std::chrono::seconds end_of_its_own{3};
 // A restart may take 14 s to end the daemon, and 11 s to start it.
-constexpr timeval patience_of_client{30, 0}, patience_with_client{1, 0};
+// Clients are answered one after the other: one may wait for the restart of another, and then for its own.
+constexpr timeval patience_of_client{60, 0}, patience_with_client{5, 0};
 constexpr std::string_view restart_line = "restart", state_line = "state";
 
 /// What it printed goes to a file: the daemon may keep a pipe open. Empty where it started, else why not.

@@ -298,7 +298,6 @@ void add_remedies(ranked_cause& cause, const failure_seen& failure, const log_fi
                                   std::ranges::any_of(f.arms, is_of_case);
                          });
     if (!against && !(same_cause && same_failure && of_case)) continue;
-    const bool cleared = !r.cleared_on.empty() && r.failed_on.empty();
     if (matches_any(known.words.internal_remedies, r.arm)) continue;
     const auto here = [&](const std::set<std::string>& stacks) {
       return static_cast<std::size_t>(
@@ -306,13 +305,15 @@ void add_remedies(ranked_cause& cause, const failure_seen& failure, const log_fi
     };
     const std::size_t cleared_here = here(r.cleared_on), failed_here = here(r.failed_on);
     if (cleared_here + failed_here == 0) continue;
-    auto& list = cleared ? cause.clears : cause.does_not_clear;
+    auto& list = failed_here == 0 ? cause.clears : cause.does_not_clear;
     const auto same =
         std::find_if(list.begin(), list.end(), [&](const tried_remedy& t) { return t.words == r.words; });
-    if (same == list.end())
+    if (same == list.end()) {
       list.push_back({r.words, r.arm, cleared_here, failed_here});
-    else
-      same->cleared = std::max(same->cleared, cleared_here);
+      continue;
+    }
+    same->cleared = std::max(same->cleared, cleared_here);
+    same->failed = std::max(same->failed, failed_here);
   }
   // What cleared it under one condition, and not under another, is no advice against it.
   std::erase_if(cause.does_not_clear, [&](const tried_remedy& t) {

@@ -15,7 +15,7 @@
 namespace cufault {
 
 /// Version of the rules by which causes are found and ranked, so that answers can be compared.
-inline constexpr int explain_rules = 3;
+inline constexpr int explain_rules = 4;
 
 /// How much the log says for a cause, or the machine.
 enum class confidence {
@@ -108,7 +108,7 @@ struct knowledge {
 /// that are supported. Among them those come first that are often behind such a failure and for which circumstances in the log or findings on the machine speak: a point
 /// for each circumstance and for each case that findings are about, one
 /// to three for the frequency, one where an arm shows all failures of the log; then what fits best, what was seen before what was
-/// injected, and what more sources report. `of_each_class`: how many causes of one class.
+/// injected, and what more sources report. Behind a status alone, without a call, what is often behind it comes first among those. `of_each_class`: how many causes of one class.
 explanation explain(log_findings log, const knowledge& known, std::size_t at_most = 3,
                     std::size_t of_each_class = 1);
 

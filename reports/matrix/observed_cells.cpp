@@ -498,7 +498,7 @@ std::vector<stack_matrix> filtered(const std::vector<stack_matrix>& all, const m
   std::vector<stack_matrix> some;
   for (const stack_matrix& m : all) {
     if (m.stack.find(filter.stack) == m.stack.npos) continue;
-    stack_matrix part{.stack = m.stack, .keys = m.keys};
+    stack_matrix part{.stack = m.stack, .libraries = m.libraries, .keys = m.keys};
     for (const observed_cell& c : m.cells) {
       const bool named = like(filter.operation, c.at.operation) || like(filter.operation, c.operation.api);
       const bool with_remedy =

@@ -291,6 +291,15 @@ std::vector<record> load_records(const std::vector<fs::path>& named) {
   return loaded;
 }
 
+/// In a thread of its own; where there can be none, when it is asked for.
+std::future<record> read_beside(const fs::path& file) {
+  try {
+    return std::async(std::launch::async, load_record, file);
+  } catch (const std::system_error&) {
+    return std::async(std::launch::deferred, load_record, file);
+  }
+}
+
 void each_record(const std::vector<fs::path>& named, const std::function<void(const fs::path&, record)>& take,
                  const std::function<void(const std::string&)>& bad) {
   const auto tolerant = [&](const fs::path& name, auto read) {
@@ -303,19 +312,21 @@ void each_record(const std::vector<fs::path>& named, const std::function<void(co
     }
   };
   // Files are read some ahead, one thread each, and taken in their order.
-  const std::size_t ahead = std::max(2U, std::thread::hardware_concurrency());
+  constexpr unsigned most = 8;  // more would only wait for the one that takes
+  const std::size_t ahead = std::clamp(std::thread::hardware_concurrency(), 2U, most);
+  std::vector<fs::path> files;
   for (const fs::path& name : named)
     tolerant(name, [&] {
-      const std::vector<fs::path> files = records_in({name});
-      std::deque<std::future<record>> reading;
-      for (std::size_t begun = 0, taken = 0; taken < files.size(); ++taken) {
-        for (; begun < files.size() && begun < taken + ahead; ++begun)
-          reading.push_back(std::async(std::launch::async, load_record, files[begun]));
-        std::future<record> next = std::move(reading.front());
-        reading.pop_front();
-        tolerant(files[taken], [&] { take(files[taken], next.get()); });
-      }
+      for (fs::path& file : records_in({name})) files.push_back(std::move(file));
     });
+  std::deque<std::future<record>> reading;
+  for (std::size_t begun = 0, taken = 0; taken < files.size(); ++taken) {
+    for (; begun < files.size() && begun < taken + ahead; ++begun)
+      reading.push_back(read_beside(files[begun]));
+    std::future<record> next = std::move(reading.front());
+    reading.pop_front();
+    tolerant(files[taken], [&] { take(files[taken], next.get()); });
+  }
 }
 
 std::string record_text(const record& r) {

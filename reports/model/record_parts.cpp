@@ -82,8 +82,10 @@ std::string library_options(const record& r) {
   const auto add = [&](std::string_view option, std::string_view value) {
     constexpr std::string_view plain =
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./+:@%,=-";
-    const bool quotes = value.find_first_not_of(plain) != value.npos && value.find('\'') == value.npos;
-    all += quotes ? fmt::format(" {} '{}'", option, value) : fmt::format(" {} {}", option, value);
+    std::string quoted;
+    for (const char c : value) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    all += value.find_first_not_of(plain) == value.npos ? fmt::format(" {} {}", option, value)
+                                                        : fmt::format(" {} '{}'", option, quoted);
   };
   for (std::size_t i = 1; i < r.argv.size(); ++i)
     for (const std::string_view option : {"--cublas", "--cublaslt"}) {
@@ -94,8 +96,10 @@ std::string library_options(const record& r) {
     }
   const nlohmann::json::json_pointer place("/cublas/path");
   if (!r.argv.empty() || !r.stack->contains(place) || !r.stack->at(place).is_string()) return all;
+  // A kept stack has the path of the machine that recorded it, which other machines have not.
   const auto path = r.stack->at(place).get<std::string>();
-  if (path.find("/cuda") == path.npos) add("--cublas", path.substr(0, path.rfind('/')));
+  const bool of_a_toolkit = path.find("/targets/") != path.npos || path.find("/lib64/") != path.npos;
+  if (!of_a_toolkit) add("--cublas", "FOLDER OF cuBLAS " + key_of(*r.stack, "cublas"));
   return all;
 }
 

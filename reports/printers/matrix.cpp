@@ -267,8 +267,8 @@ void print_matrix(std::ostream& out, const std::vector<stack_matrix>& all, const
   }
   if (all.empty() || all.front().cells.empty()) return;
   const bool markdown = layout.style == table_style::markdown;
-  out << fmt::format("To observe a cell again: {1}{0}{1}\n", repeats(all.front().cells.front(), ""),
-                     markdown ? "`" : "");
+  out << fmt::format("To observe a cell again: {1}{0}{1}\n",
+                     repeats(all.front().cells.front(), all.front().libraries), markdown ? "`" : "");
 }
 
 stack_comparison compare_stacks(const std::vector<stack_matrix>& all, const std::vector<std::string>& keys) {

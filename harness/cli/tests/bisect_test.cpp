@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include <elf.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -311,7 +312,10 @@ class bisect_cut_short : public bisect_command {
       make(version(i), {{"order", "sleep 1000 & echo $$ $! >" + file.string() + "; wait"}});
     const auto words = with_command({test_program, "bisect", "--once", "--releases", releases, "--good",
                                      version(0), "--bad", version(1)});
+    // Whose starter has ended comes to this process, and is waited for here.
+    ASSERT_EQ(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
     bisect_pid_ = fork();
+    ASSERT_GE(bisect_pid_, 0);
     if (bisect_pid_ == 0) {
       setenv("TMPDIR", (folder / "temporary").c_str(), 1);
       setenv("CUDA_VISIBLE_DEVICES", "-1", 1);
@@ -322,6 +326,8 @@ class bisect_cut_short : public bisect_command {
       _exit(125);
     }
     expect_soon([&] { return std::ifstream(file) >> command_ >> started_by_it_ && started_by_it_ > 0; });
+    ASSERT_GT(command_, 0);
+    ASSERT_GT(started_by_it_, 0);
   }
   static void expect_soon(const std::function<bool()>& comes) {
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
@@ -334,14 +340,17 @@ class bisect_cut_short : public bisect_command {
     EXPECT_EQ(waitpid(bisect_pid_, &status, 0), bisect_pid_);
     return status;
   }
-  [[nodiscard]] bool none_is_left() const { return kill(command_, 0) != 0 && kill(started_by_it_, 0) != 0; }
+  [[nodiscard]] bool none_is_left() const {
+    for (const pid_t pid : {command_, started_by_it_}) waitpid(pid, nullptr, WNOHANG);
+    return kill(command_, 0) != 0 && kill(started_by_it_, 0) != 0;
+  }
 
  private:
   pid_t bisect_pid_ = -1, command_ = -1, started_by_it_ = -1;
 };
 
 TEST_F(bisect_cut_short, by_sigterm_ends_the_command_and_what_it_started) {
-  start();
+  ASSERT_NO_FATAL_FAILURE(start());
   EXPECT_FALSE(none_is_left());
   EXPECT_EQ(WEXITSTATUS(end_by(SIGTERM)), 130);
   EXPECT_TRUE(none_is_left());
@@ -349,7 +358,7 @@ TEST_F(bisect_cut_short, by_sigterm_ends_the_command_and_what_it_started) {
 }
 
 TEST_F(bisect_cut_short, by_sigkill_ends_them_too) {
-  start();
+  ASSERT_NO_FATAL_FAILURE(start());
   EXPECT_TRUE(WIFSIGNALED(end_by(SIGKILL)));
   expect_soon([&] { return none_is_left() && nothing_left(); });
 }

@@ -661,7 +661,7 @@ TEST(explain, says_to_users_of_a_framework_what_they_can_type) {
 TEST(explain, puts_what_is_told_of_more_often_first_behind_a_status_alone) {
   const auto e = knowing({}).of("CUBLAS_STATUS_EXECUTION_FAILED");
   ASSERT_FALSE(e.causes.empty());
-  EXPECT_THAT(classes(e), testing::Contains("upstream_kernel_fault"));
+  EXPECT_EQ(classes(e).at(1), "upstream_kernel_fault");
 }
 
 TEST(explain, takes_as_many_causes_of_a_class_as_it_is_asked_for) {

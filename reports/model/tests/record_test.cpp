@@ -142,12 +142,14 @@ TEST(record, names_the_libraries_for_a_command_that_repeats_it) {
   EXPECT_EQ(library_options(run), "");
   run.argv = {"cufault", "run", "--cublas", "/opt/my cublas", "--cublaslt=/opt/lt", "--cublas-not", "x"};
   EXPECT_EQ(library_options(run), " --cublas '/opt/my cublas' --cublaslt /opt/lt");
+  run.argv = {"cufault", "run", "--cublas", "it's"};
+  EXPECT_EQ(library_options(run), " --cublas 'it'\\''s'");
   record kept = example();
   kept.argv.clear();
   (*kept.stack)["cublas"] = {{"path", "/usr/local/cuda-13.0/lib64/libcublas.so.13"}};
   EXPECT_EQ(library_options(kept), "");
   (*kept.stack)["cublas"]["path"] = "/opt/cublas-12.8.4/libcublas.so.12";
-  EXPECT_EQ(library_options(kept), " --cublas /opt/cublas-12.8.4");
+  EXPECT_EQ(library_options(kept), " --cublas 'FOLDER OF cuBLAS 13.1.0'");
   (*kept.stack)["cublas"]["path"] = nullptr;
   EXPECT_EQ(library_options(kept), "");
   EXPECT_EQ(library_options(record{}), "");

@@ -129,7 +129,7 @@ std::string undecided_in(const explanation& e) {
   return {};
 }
 
-TEST(message_pages, have_checks_that_decide_between_their_causes) {
+TEST(message_pages, of_all_kept_records_have_checks_that_decide_between_their_causes) {
   std::vector<record> records;
   each_record(
       {CUFAULT_RECORDED},
