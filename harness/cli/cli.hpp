@@ -27,8 +27,8 @@ struct diagnosis;
 /// asked for, the answer that is printed already says so.
 class usage_error : public std::runtime_error {
  public:
-  explicit usage_error(const std::string& line, int code = 2, bool json_is_printed_ = false)
-      : std::runtime_error(line), exit_code(code), json_is_printed(json_is_printed_) {}
+  explicit usage_error(const std::string& line, int code = 2, bool in_json = false)
+      : std::runtime_error(line), exit_code(code), json_is_printed(in_json) {}
   int exit_code;
   bool json_is_printed;
 };
