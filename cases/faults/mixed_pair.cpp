@@ -21,7 +21,6 @@ void load_mixture(world& w) {
   };
   if (!same(ours.cublaslt.filename(), other.cublaslt.filename()))
     throw not_provoked("the second cuBLAS is of another major version");
-  // Named as the trial names it: without a path, the loader finds it by its name.
   if (const load_result loaded = load_cublas({w.of_trial().libraries().cublas, other.cublaslt}); !loaded.ok())
     throw not_provoked("the loader refused the mixture: " + loaded.words);
 }

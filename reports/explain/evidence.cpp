@@ -229,7 +229,7 @@ std::string call_in_log(const call_record& call) {
 
 std::uint64_t distinct(trial_numbers trials) {
   std::ranges::sort(trials);
-  return static_cast<std::uint64_t>(std::ranges::unique(trials).begin() - trials.begin());
+  return static_cast<std::uint64_t>(std::unique(trials.begin(), trials.end()) - trials.begin());
 }
 
 std::string framework_of(std::string_view arm) {
