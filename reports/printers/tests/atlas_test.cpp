@@ -147,7 +147,7 @@ TEST(atlas, has_counts_for_programs_and_null_where_none_was_counted) {
   EXPECT_EQ(whole["driver_calls"], 24);
   EXPECT_EQ(whole["runs"], 2);
   EXPECT_EQ(whole["most_bytes_left"], 4096);
-  EXPECT_EQ(whole["statuses"], (nlohmann::json{{"ALLOC_FAILED", 1}, {"INTERNAL_ERROR", 1}}));
+  EXPECT_EQ(nlohmann::json(whole["statuses"]), (nlohmann::json{{"ALLOC_FAILED", 1}, {"INTERNAL_ERROR", 1}}));
   EXPECT_EQ(whole["right_with_nothing_failed"], false);
   EXPECT_TRUE(whole["unresolved"].is_null()) << whole;
   EXPECT_EQ(stack["leaves_memory"][0]["bytes_left"], 4096);

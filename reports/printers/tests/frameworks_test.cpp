@@ -78,9 +78,9 @@ TEST(framework_table, has_lists_and_a_number_for_programs) {
   const auto json = to_json(frameworks_in(std::array{lost_process()}));
   const auto& failure = json["stacks"][0]["failures"][0];
   EXPECT_EQ(failure["trials"], 3);
-  EXPECT_EQ(failure["operations"], (nlohmann::json{"torch.matmul"}));
-  EXPECT_EQ(failure["cleared_by"], (nlohmann::json{"a new process"}));
-  EXPECT_EQ(failure["not_cleared_by"], (nlohmann::json{"do it again"}));
+  EXPECT_EQ(nlohmann::json(failure["operations"]), (nlohmann::json{"torch.matmul"}));
+  EXPECT_EQ(nlohmann::json(failure["cleared_by"]), (nlohmann::json{"a new process"}));
+  EXPECT_EQ(nlohmann::json(failure["not_cleared_by"]), (nlohmann::json{"do it again"}));
 }
 
 TEST(framework_table, shows_the_first_sentence_of_a_text_that_names_no_status) {
