@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 namespace cufault {
 
@@ -59,5 +60,8 @@ struct bound_paths {
   std::filesystem::path cublas, cublaslt, cublaslt_of_cublas;
 };
 bound_paths bound_cublas();
+
+/// Whether the bound pair has no function of this name. False where nothing is bound, and for names that are not of cuBLAS or cuBLASLt.
+bool lacks_function(std::string_view name);
 
 }  // namespace cufault

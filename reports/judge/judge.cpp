@@ -386,6 +386,8 @@ void predict(arm_result& arm, const std::vector<expectation>& from) {
 void judge(arm_result& arm, const reference* known) {
   const bool here = known != nullptr && known->distance == 0 && !known->undefined;
   judge_by(arm, here ? &known->from.front() : nullptr);
+  // What is missed is what this very stack can bring about: preconditions differ between patch versions.
+  if (arm.judged == verdict::not_provoked && here && !known->equal_versions) arm.covered = false;
   if (arm.judged != verdict::unrecorded || known == nullptr) return;
   if (!known->undefined) return predict(arm, known->from);
   arm.judged = verdict::undefined;

@@ -49,6 +49,7 @@ const std::vector<cufault::case_properties>& cufault::all_properties() {
       {"matrix.held", "quick", "host", memory_class::shared, 60},
       {"matrix.full", "quick", "host", memory_class::shared, 60},
       {"matrix.held_early", "quick", "host", memory_class::shared, 60},
+      {"matrix.older_library", "quick", "host", memory_class::shared, 60},
       {"matrix.spoilt_proof", "quick", "host", memory_class::shared, 60},
       {"matrix.lasting", "quick", "host", memory_class::shared, 60},
       {"sweep.road", "nightly", "host", memory_class::shared, 60}};

@@ -56,20 +56,31 @@ class fake_operation final : public operation {
   int loads_ = 0;
 };
 
+operation_type operation_called(const char* name) {
+  operation_type o;
+  o.name = name;
+  o.step = {"cublasSgemm", name};
+  o.summary = name;
+  o.fresh = [name] { return std::make_unique<fake_operation>(std::string(name) == "crashing"); };
+  o.needs_context = false;
+  o.representative = true;
+  return o;
+}
+
 const std::vector<operation_type> operations = [] {
   std::vector<operation_type> all;
   for (const char* name : {"crashing", "first", "second", "third"}) {
-    operation_type o;
-    o.name = name;
-    o.step = {"cublasSgemm", name};
-    o.summary = name;
-    o.fresh = [name] { return std::make_unique<fake_operation>(std::string(name) == "crashing"); };
-    o.needs_context = false;
-    o.representative = true;
+    operation_type o = operation_called(name);
     if (o.name == "first") o.smaller = "third";
     all.push_back(std::move(o));
   }
   return all;
+}();
+
+const std::vector<operation_type> operations_of_a_newer_library = [] {
+  operation_type missing = operation_called("missing");
+  missing.fresh = []() -> std::unique_ptr<operation> { throw not_provoked("it has no cublasNew"); };
+  return std::vector{missing, operation_called("there")};
 }();
 
 const std::vector<remedy_type> remedies{
@@ -151,6 +162,7 @@ const fault_type early = [] {
   f.before_operation = true;
   return f;
 }();
+const fault_type older_library = broken("older_library", isolation::lasting);
 const fault_type absent = [] {
   fault_type f = broken("absent", isolation::lasting);
   f.provoke = [](world&) { throw not_provoked("it cannot be brought about here"); };
@@ -208,15 +220,18 @@ const fault_type held_early = [] {
 
 const register_cases here("matrix", [](std::string_view) {
   std::vector<failure_case> all;
-  for (const fault_type* f :
-       {&absent, &alone, &early, &full, &harmless, &held, &held_early, &lasting, &spoilt_proof}) {
-    failure_case c = case_of(*f, {operations, remedies});
+  const auto add = [&all](const fault_type& f, const std::vector<operation_type>& of) {
+    failure_case c = case_of(f, {of, remedies});
     for (arm& a : c.arms) {
       a.needs = need::host;
-      a.tier = f == &harmless ? test_tier::full : test_tier::named;
+      a.tier = &f == &harmless ? test_tier::full : test_tier::named;
     }
     all.push_back(std::move(c));
-  }
+  };
+  for (const fault_type* f :
+       {&absent, &alone, &early, &full, &harmless, &held, &held_early, &lasting, &spoilt_proof})
+    add(*f, operations);
+  add(older_library, operations_of_a_newer_library);
   return all;
 });
 

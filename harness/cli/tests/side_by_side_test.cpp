@@ -333,6 +333,19 @@ TEST_F(road_matrix, observes_nothing_where_a_lasting_fault_was_not_brought_about
   }
 }
 
+TEST_F(road_matrix, leaves_out_what_the_library_does_not_have_and_nothing_else) {
+  const record r = made_by({"matrix.older_library/*", "--jobs", "1"});
+  const observation& control = arm_of(r, "control").trials.at(0);
+  EXPECT_EQ(control.ended, outcome::completed);
+  EXPECT_EQ(control.calls.size(), 2U) << "of the other operation, cold and warm";
+  EXPECT_EQ(described(r, "there.cold"), "cublasSgemm there: CUBLAS_STATUS_INTERNAL_ERROR; context none");
+  EXPECT_EQ(described(r, "there.warm"), "cublasSgemm there: CUBLAS_STATUS_EXECUTION_FAILED; context none");
+  for (const char* cell : {"missing.cold", "missing.warm"}) {
+    EXPECT_EQ(arm_of(r, cell).trials.at(0).ended, outcome::not_provoked) << cell;
+    EXPECT_EQ(arm_of(r, cell).trials.at(0).why, "it has no cublasNew") << cell;
+  }
+}
+
 TEST_F(road_matrix, goes_on_in_a_new_process_behind_a_cell_that_crashed) {
   const auto process = measured({"matrix.lasting/crashing.cold", "matrix.lasting/first.cold",
                                  "matrix.lasting/second.cold", "--jobs", "1"},

@@ -5,6 +5,7 @@
 #include "reports/judge/remedy_outcome.hpp"
 #include "reports/judge/tests/judged.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <utility>
@@ -50,6 +51,26 @@ TEST_F(judge_case, with_a_failing_control_is_unresolved_throughout) {
   EXPECT_TRUE(c.arms[1].why.starts_with("control failed: ")) << c.arms[1].why;
   EXPECT_EQ(c.arms[2].why, "harness failed: garbled");
   EXPECT_TRUE(c.arms[0].covered);
+}
+
+TEST_F(judge_case, misses_only_what_the_very_stack_brought_about) {
+  record_arms(keys("13.1.1"), {expects({trial({no_memory})}, "fault")});
+  // Of 13.1.0 the same arm was recorded as not provoked, say because no versions differ there.
+  record_arms(keys("13.1.0"), {expects({not_provoked("no versions differ")}, "fault")});
+  const auto reasons_on = [&](const char* version) {
+    case_result c{.name = "memory.leak",
+                  .arms = {arm(fault, {not_provoked("no versions differ")}, "fault"),
+                           arm(control, {trial({success, right})}, "control")}};
+    judge(c, recorded(), keys(version));
+    EXPECT_EQ(c.arms[0].judged, verdict::not_provoked);
+    std::vector<std::string> all;
+    for (const exit_reason& reason : exit_reasons(std::vector{c}, run_mode::gate, 0))
+      all.push_back(reason.why);
+    return all;
+  };
+  const std::string missed = "1 arm recorded on this stack NOT_PROVOKED, and --not-provoked-budget is 0";
+  EXPECT_THAT(reasons_on("13.1.1"), testing::Contains(missed));
+  EXPECT_THAT(reasons_on("13.1.0"), testing::Not(testing::Contains(missed)));
 }
 
 TEST_F(judge_case, with_a_control_that_was_not_provoked_keeps_only_arms_that_needed_no_context) {
