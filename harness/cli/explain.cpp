@@ -9,7 +9,6 @@
 #include "reports/base/json_input.hpp"
 #include "reports/base/words.hpp"
 #include "reports/explain/explanation.hpp"
-#include "reports/judge/judge.hpp"
 #include "reports/model/failures.hpp"
 #include "reports/printers/print_explanation.hpp"
 #include "reports/printers/table.hpp"
@@ -182,7 +181,7 @@ std::optional<looked_at_machine> look_at_machine(const std::vector<record>& judg
 
 namespace {
 
-/// Without copies of a record, whose trials count once. `all` is not judged yet.
+/// Without copies of a record, whose trials count once.
 std::vector<record> without_copies(std::vector<record> all) {
   struct alike {
     std::size_t first;              // in `kept`
@@ -241,10 +240,7 @@ std::vector<std::string> known_of_log(const explanation& e) {
 int explain_logs(const explain_arguments& arguments) {
   const std::vector<input> inputs = inputs_of(arguments.words);
   const lexicon words = load_lexicon(explain_folder());
-  std::vector<record> records = without_copies(load_records(arguments.records));
-  for (record& r : records)
-    for (case_result& c : r.cases) judge(c, {}, keys_of(r));
-  if (records.empty()) throw usage_error(no_record);
+  const std::vector<record> records = without_copies(load_judged(arguments.records));
   const evidence seen = evidence_in(records, words);
   const auto reports = reports_of_causes(load_failures(failures_file()), words);
   const std::optional<looked_at_machine> here =

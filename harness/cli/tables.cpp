@@ -86,10 +86,11 @@ std::string status_called(const std::string& asked, const std::vector<record>& r
 }  // namespace
 
 std::vector<record> load_judged(const std::vector<fs::path>& named, const std::set<std::string>& families) {
-  std::vector<record> loaded;
-  for (const fs::path& file : records_in(named)) loaded.push_back(load_families(file, families));
-  for (record& r : loaded)
+  std::vector<record> loaded = load_records(named, [&families](const fs::path& file) {
+    record r = load_families(file, families);
     for (case_result& c : r.cases) judge(c, {}, keys_of(r));
+    return r;
+  });
   if (loaded.empty()) throw usage_error(no_record);
   return loaded;
 }

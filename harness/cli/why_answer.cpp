@@ -10,7 +10,6 @@
 #include "reports/explain/failed_calls.hpp"
 #include "reports/explain/printed_output.hpp"
 #include "reports/judge/cost.hpp"
-#include "reports/judge/judge.hpp"
 #include "reports/model/failures.hpp"
 #include "reports/printers/print_explanation.hpp"
 #include "reports/printers/table.hpp"
@@ -189,9 +188,7 @@ why_words why_answer(const why_run& run, const diagnosis* checks) {
     out.line("No failure of a GPU library was seen: neither a call that failed nor words of one.");
   } else {
     const std::vector<std::filesystem::path> recorded{default_recorded()};
-    std::vector<record> records = load_records(recorded);
-    for (record& r : records)
-      for (case_result& c : r.cases) judge(c, {}, keys_of(r));
+    const std::vector<record> records = load_judged(recorded);
     const auto reports = reports_of_causes(load_failures(failures_file()), known);
     const evidence seen = evidence_in(records, known);
     const auto here = checks == nullptr ? look_at_machine(records)

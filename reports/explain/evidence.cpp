@@ -14,6 +14,7 @@
 #include <fnmatch.h>
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <tuple>
 #include <utility>
@@ -39,7 +40,13 @@ class status_reader {
     if (s.status == status_crashed) return "SIGSEGV";
     if (s.status == status_timed_out) return status_hang;
     if (std::string said = said_by_exception(o, call); !said.empty()) return said;
-    return known_.canonical(s.status);
+    return canonical(s.status);
+  }
+  /// As the lexicon's, which looks through all names.
+  const std::string& canonical(const std::string& status) {
+    const auto [at, is_new] = canonical_.try_emplace(status);
+    if (is_new) at->second = known_.canonical(status);
+    return at->second;
   }
 
  private:
@@ -68,6 +75,7 @@ class status_reader {
   }
 
   const lexicon& known_;
+  std::map<std::string, std::string> canonical_{};
   std::optional<event_finder> finder_{};  ///< takes milliseconds to make, and few records have exceptions
 };
 
@@ -101,28 +109,37 @@ std::map<std::string, std::string> checks_behind(const observation& o, std::size
 
 /// What failed inside a call that failed, as the driver said it: a log may have this alone, or in front of the library's status.
 std::optional<failure_seen> said_by_driver(const call_record& call, const usual_messages& usual,
-                                           const lexicon& known) {
+                                           status_reader& statuses) {
   const driver_message* const why = call.what.ok ? nullptr : usual.reason(call);
   if (why == nullptr || why->function.empty() || why->code.empty()) return {};
-  return failure_seen{known.canonical("CUDA_ERROR_" + why->code), why->function};
+  return failure_seen{statuses.canonical("CUDA_ERROR_" + why->code), why->function};
 }
 
-recorded_failure& failure_in(evidence& all, recorded_failure made) {
-  const auto key = [](const recorded_failure& f) {
-    return std::tie(f.cause, f.natural, f.by_driver, f.status, f.call, f.framework);
-  };
-  const auto same = std::find_if(all.failures.begin(), all.failures.end(),
-                                 [&](const recorded_failure& f) { return key(f) == key(made); });
-  return same != all.failures.end() ? *same : all.failures.emplace_back(std::move(made));
-}
+/// Evidence while it is collected: failures and remedies are found by what makes them one.
+struct collected {
+  evidence all;
+  std::map<std::tuple<std::size_t, bool, bool, std::string, std::string, std::string>, std::size_t> failures;
+  std::map<std::string, std::size_t> remedies;  // by arm
 
-void add_fault(evidence& all, const lexicon& known, status_reader& statuses, const usual_messages& usual,
+  recorded_failure& failure(recorded_failure made) {
+    const auto [at, is_new] = failures.try_emplace(
+        {made.cause, made.natural, made.by_driver, made.status, made.call, made.framework},
+        all.failures.size());
+    return is_new ? all.failures.emplace_back(std::move(made)) : all.failures[at->second];
+  }
+  recorded_remedy& remedy(const std::string& arm, const std::string& words) {
+    const auto [at, is_new] = remedies.try_emplace(arm, all.remedies.size());
+    return is_new ? all.remedies.emplace_back(recorded_remedy{.arm = arm, .words = words})
+                  : all.remedies[at->second];
+  }
+};
+
+void add_fault(collected& to, const lexicon& known, status_reader& statuses, const usual_messages& usual,
                const std::string& stack, const std::string& case_name, const arm_result& arm,
                std::uint32_t first_trial) {
   const std::string name = case_name + "/" + arm.name;
   const bool natural = !is_made_up(arm);
-  const auto cause =
-      cause_of_arm(known, arm.counterpart_of.empty() ? name : case_name + "/" + arm.counterpart_of);
+  std::optional<std::size_t> cause;
   // Cells give every operation to every fault: how many of them fail says nothing of how often a fault is the cause.
   const bool counts = !case_name.starts_with(matrix_family);
   bool fails = false;
@@ -133,17 +150,18 @@ void add_fault(evidence& all, const lexicon& known, status_reader& statuses, con
       std::string status = statuses.of(o, o.calls[i]);
       if (&o.calls[i] == call_in_flight(o)) status = o.ended == outcome::timed_out ? status_hang : o.why;
       if (status.empty() || o.calls[i].swept) continue;
-      fails = true;
+      if (!std::exchange(fails, true))
+        cause = cause_of_arm(known, arm.counterpart_of.empty() ? name : case_name + "/" + arm.counterpart_of);
       if (!cause || !counts) continue;
       const auto trial = first_trial + static_cast<std::uint32_t>(&o - arm.trials.data());
       const auto add = [&](const failure_seen& each, bool by_driver) {
         if (!counted.emplace(each.call, each.status).second) return;
-        recorded_failure& f = failure_in(all, {.cause = *cause,
-                                               .call = each.call,
-                                               .status = each.status,
-                                               .natural = natural,
-                                               .by_driver = by_driver,
-                                               .framework = framework_of(name)});
+        recorded_failure& f = to.failure({.cause = *cause,
+                                          .call = each.call,
+                                          .status = each.status,
+                                          .natural = natural,
+                                          .by_driver = by_driver,
+                                          .framework = framework_of(name)});
         f.arms.insert(name);
         f.stacks.insert(stack);
         if (!natural) ++f.injected;
@@ -151,13 +169,13 @@ void add_fault(evidence& all, const lexicon& known, status_reader& statuses, con
         for (const auto& [check, said] : checks_behind(o, i)) f.observed[check][said].push_back(trial);
       };
       add({status, call_in_log(o.calls[i])}, false);
-      if (const auto said = said_by_driver(o.calls[i], usual, known)) add(*said, true);
+      if (const auto said = said_by_driver(o.calls[i], usual, statuses)) add(*said, true);
     }
   }
-  if (fails && !cause) all.unassigned.push_back(name);
+  if (fails && !cause) to.all.unassigned.push_back(name);
 }
 
-void add_sweep(evidence& all, const lexicon& known, const std::string& stack, const std::string& case_name,
+void add_sweep(collected& to, const lexicon& known, const std::string& stack, const std::string& case_name,
                const arm_result& arm) {
   for (const observation& o : arm.trials) {
     if (!comparable(o)) continue;
@@ -170,11 +188,11 @@ void add_sweep(evidence& all, const lexicon& known, const std::string& stack, co
               return std::find(codes.begin(), codes.end(), code) != codes.end();
             });
         if (!meant) continue;
-        recorded_failure& f = failure_in(all, {.cause = i,
-                                               .call = row.what.name.api,
-                                               .status = known.canonical(row.what.status),
-                                               .natural = false,
-                                               .framework = framework_of(case_name)});
+        recorded_failure& f = to.failure({.cause = i,
+                                          .call = row.what.name.api,
+                                          .status = known.canonical(row.what.status),
+                                          .natural = false,
+                                          .framework = framework_of(case_name)});
         f.arms.insert(case_name + "/" + arm.name);
         f.stacks.insert(stack);
         f.injected += row.swept->calls;
@@ -183,8 +201,8 @@ void add_sweep(evidence& all, const lexicon& known, const std::string& stack, co
   }
 }
 
-void add_remedy(evidence& all, const lexicon& known, status_reader& statuses, const usual_messages& usual,
-                const std::string& stack, const case_result& c, const arm_result& arm) {
+void add_remedy(collected& to, status_reader& statuses, const usual_messages& usual, const std::string& stack,
+                const case_result& c, const arm_result& arm) {
   const auto tried = remedy_outcome_of(c, arm);
   if (!tried) return;
   std::vector<failure_seen> before;
@@ -193,17 +211,13 @@ void add_remedy(evidence& all, const lexicon& known, status_reader& statuses, co
       if (std::find(tried->before.begin(), tried->before.end(), &call) == tried->before.end()) continue;
       if (const std::string status = statuses.of(o, call); !status.empty())
         before.push_back({status, call_in_log(call)});
-      if (auto said = said_by_driver(call, usual, known)) before.push_back(*std::move(said));
+      if (auto said = said_by_driver(call, usual, statuses)) before.push_back(*std::move(said));
     }
   if (before.empty() && tried->against.empty()) return;
-  const std::string name = join_key(c.name, arm.name);
-  auto same = std::find_if(all.remedies.begin(), all.remedies.end(),
-                           [&](const recorded_remedy& r) { return r.arm == name; });
-  if (same == all.remedies.end())
-    same = all.remedies.insert(all.remedies.end(), recorded_remedy{.arm = name, .words = tried->words});
-  if (!tried->against.empty()) same->answers.insert(tried->against);
-  same->failures.insert(same->failures.end(), before.begin(), before.end());
-  (tried->cleared ? same->cleared_on : same->failed_on).insert(stack);
+  recorded_remedy& of = to.remedy(join_key(c.name, arm.name), tried->words);
+  if (!tried->against.empty()) of.answers.insert(tried->against);
+  of.failures.insert(of.failures.end(), before.begin(), before.end());
+  (tried->cleared ? of.cleared_on : of.failed_on).insert(stack);
 }
 
 /// Calls of which a failure of one says much of another: "create", "product", "destroy"; empty for others.
@@ -265,7 +279,7 @@ std::vector<failure_seen> failures_in(const observation& o, const lexicon& known
 }
 
 evidence evidence_in(std::span<const record> records, const lexicon& known) {
-  evidence all;
+  collected found;
   status_reader statuses(known);
   std::uint32_t trials = 0;
   for (const record& r : records) {
@@ -277,15 +291,15 @@ evidence evidence_in(std::span<const record> records, const lexicon& known) {
         const std::uint32_t first =
             std::exchange(trials, trials + static_cast<std::uint32_t>(arm.trials.size()));
         if (c.name.starts_with("sweep."))
-          add_sweep(all, known, stack, c.name, arm);
+          add_sweep(found, known, stack, c.name, arm);
         else if (arm.kind == arm_kind::fault)
-          add_fault(all, known, statuses, usual, stack, c.name, arm, first);
+          add_fault(found, known, statuses, usual, stack, c.name, arm, first);
         else if (arm.kind != arm_kind::control)
-          add_remedy(all, known, statuses, usual, stack, c, arm);
+          add_remedy(found, statuses, usual, stack, c, arm);
       }
     }
   }
-  return all;
+  return std::move(found.all);
 }
 
 std::vector<std::size_t> reports_of_causes(const std::vector<field_failure>& catalogue,

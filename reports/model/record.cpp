@@ -285,19 +285,32 @@ std::vector<fs::path> records_in(const std::vector<fs::path>& named) {
   return found;
 }
 
-std::vector<record> load_records(const std::vector<fs::path>& named) {
-  std::vector<record> loaded;
-  for (const fs::path& file : records_in(named)) loaded.push_back(load_record(file));
-  return loaded;
+void read_ahead(const std::vector<fs::path>& files, const std::function<record(const fs::path&)>& read,
+                const std::function<void(const fs::path&, std::future<record>)>& take) {
+  const auto begin = [&read](const fs::path& file) {
+    try {
+      return std::async(std::launch::async, read, file);
+    } catch (const std::system_error&) {  // no thread can be had
+      return std::async(std::launch::deferred, read, file);
+    }
+  };
+  constexpr std::size_t ahead =
+      8;  // more than there are processors, so that a large file does not hold up the others
+  std::deque<std::future<record>> reading;
+  for (std::size_t begun = 0, taken = 0; taken < files.size(); ++taken) {
+    for (; begun < files.size() && begun < taken + ahead; ++begun) reading.push_back(begin(files[begun]));
+    std::future<record> next = std::move(reading.front());
+    reading.pop_front();
+    take(files[taken], std::move(next));
+  }
 }
 
-/// In a thread of its own; where there can be none, when it is asked for.
-std::future<record> read_beside(const fs::path& file) {
-  try {
-    return std::async(std::launch::async, load_record, file);
-  } catch (const std::system_error&) {
-    return std::async(std::launch::deferred, load_record, file);
-  }
+std::vector<record> load_records(const std::vector<fs::path>& named,
+                                 const std::function<record(const fs::path&)>& read) {
+  std::vector<record> loaded;
+  read_ahead(records_in(named), read,
+             [&](const fs::path&, std::future<record> next) { loaded.push_back(next.get()); });
+  return loaded;
 }
 
 void each_record(const std::vector<fs::path>& named, const std::function<void(const fs::path&, record)>& take,
@@ -311,22 +324,14 @@ void each_record(const std::vector<fs::path>& named, const std::function<void(co
       bad(cannot_be_read(name, e.code()).what());
     }
   };
-  // Files are read some ahead, one thread each, and taken in their order.
-  constexpr unsigned most = 8;  // more would only wait for the one that takes
-  const std::size_t ahead = std::clamp(std::thread::hardware_concurrency(), 2U, most);
   std::vector<fs::path> files;
   for (const fs::path& name : named)
     tolerant(name, [&] {
       for (fs::path& file : records_in({name})) files.push_back(std::move(file));
     });
-  std::deque<std::future<record>> reading;
-  for (std::size_t begun = 0, taken = 0; taken < files.size(); ++taken) {
-    for (; begun < files.size() && begun < taken + ahead; ++begun)
-      reading.push_back(read_beside(files[begun]));
-    std::future<record> next = std::move(reading.front());
-    reading.pop_front();
-    tolerant(files[taken], [&] { take(files[taken], next.get()); });
-  }
+  read_ahead(files, load_record, [&](const fs::path& file, std::future<record> next) {
+    tolerant(file, [&] { take(file, next.get()); });
+  });
 }
 
 std::string record_text(const record& r) {
