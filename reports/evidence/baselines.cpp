@@ -158,8 +158,7 @@ struct baselines::state {
                                    const stack_keys& here) {
     std::vector<candidate> all = candidates(case_name, key, here, true);
     sort(all, here);
-    const bool decided = !all.empty() && all.front().distance == 0 && all.front().arm->expected;
-    if (!decided) {
+    if (all.empty() || all.front().distance > 0) {  // the families of all stacks are read
       all = candidates(case_name, key, here, false);
       sort(all, here);
     }
