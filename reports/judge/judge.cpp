@@ -405,10 +405,11 @@ void judge(case_result& c, const baselines& recorded, const stack_keys& stack) {
     if (arm.judged == verdict::unresolved || arm.judged == verdict::not_provoked) continue;
     if (absent != c.arms.end() && had_context(arm))
       not_provoked(arm, fmt::format("control {} could not run", absent->name));
-    else if (!arm.against.empty() && !failed_here(c, arm.against))
+    else if (!arm.against.empty() && !failed_here(c, arm.against)) {
+      arm.covered = false;  // what is missed then is the failure that it answers
       not_provoked(arm, fmt::format("{}, which it answers, did not fail in this run", arm.against));
-    else if (auto why = why_it_shows_nothing(c.name, arm);
-             !why.empty() && (arm.expectation.empty() || as_expected(arm.judged))) {
+    } else if (auto why = why_it_shows_nothing(c.name, arm);
+               !why.empty() && (arm.expectation.empty() || as_expected(arm.judged))) {
       arm.covered = false;
       not_provoked(arm, std::move(why));
     } else if (arm.judged == verdict::diagnosed && names_the_same_call(c, arm)) {
