@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // cublasSgemmGroupedBatched: arrays of pointers, in groups. Since CUDA 12.4.
 #include "cases/operations/batched_product.hpp"
-#include "harness/binding/cublas_binding.hpp"
 
 namespace cufault::operations {
 namespace {
@@ -20,11 +19,7 @@ class grouped_products final : public batched_product {
   }
 };
 
-const make_operation fresh_groups = []() -> std::unique_ptr<operation> {
-  if (lacks_function("cublasSgemmGroupedBatched"))
-    throw not_provoked("this cuBLAS has no cublasSgemmGroupedBatched: it is older than that of CUDA 12.4");
-  return fresh<grouped_products>();
-};
+const make_operation fresh_groups = fresh<grouped_products>;
 #else
 const make_operation fresh_groups = []() -> std::unique_ptr<operation> {
   throw not_provoked("built with a CUDA before 12.4, whose headers have no cublasSgemmGroupedBatched");

@@ -181,13 +181,6 @@ bound_paths bound_cublas() {
   return bound;
 }
 
-bool lacks_function(std::string_view name) {
-  if (bound.cublas.empty()) return false;
-  for (std::size_t i = 0; i < functions.size(); ++i)
-    if (functions[i].name == name) return cufault_slots[i] == unbound_slots()[i];
-  return false;
-}
-
 }  // namespace cufault
 
 extern "C" void cufault_missing(int index) {

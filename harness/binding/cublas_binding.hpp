@@ -5,7 +5,6 @@
 #include <filesystem>
 #include <stdexcept>
 #include <string>
-#include <string_view>
 
 namespace cufault {
 
@@ -60,8 +59,5 @@ struct bound_paths {
   std::filesystem::path cublas, cublaslt, cublaslt_of_cublas;
 };
 bound_paths bound_cublas();
-
-/// Whether the bound pair has no function of this name. False where nothing is bound, and for names that are not of cuBLAS or cuBLASLt.
-bool lacks_function(std::string_view name);
 
 }  // namespace cufault

@@ -55,23 +55,19 @@ int show_changes(const changes_arguments& arguments) {
   change_finder finder;
   std::vector<std::pair<std::string, nlohmann::json>> library_files;
   std::vector<fs::path> in_order;
-  std::vector<std::string> of_version;
   for (const auto& [version, indexes] : columns.releases)
-    for (const std::size_t i : indexes) {
-      in_order.push_back(files[i]);
-      of_version.push_back(version);
+    for (const std::size_t i : indexes) in_order.push_back(files[i]);
+  record_reader reader(std::move(in_order));
+  for (const auto& [version, indexes] : columns.releases) {
+    std::vector<record> of_release;
+    for (std::size_t i = 0; i < indexes.size(); ++i) {
+      of_release.push_back(reader.next());
+      const nlohmann::json& stack = *of_release.back().stack;
+      if (const auto found = stack.find("files"); found != stack.end())
+        library_files.emplace_back(version, *found);
     }
-  std::vector<record> of_release;
-  std::size_t taken = 0;
-  read_ahead(in_order, load_record, [&](const fs::path&, std::future<record> next) {
-    const std::string& version = of_version[taken++];
-    of_release.push_back(next.get());
-    const nlohmann::json& stack = *of_release.back().stack;
-    if (const auto found = stack.find("files"); found != stack.end())
-      library_files.emplace_back(version, *found);
-    if (taken < of_version.size() && of_version[taken] == version) return;
-    finder.add(version, std::move(merged_by_stack(std::exchange(of_release, {})).front()));
-  });
+    finder.add(version, std::move(merged_by_stack(std::move(of_release)).front()));
+  }
   report.found = finder.found();
   // Where the files of all releases were read, these are no news.
   const fs::path all_files = default_recorded() / release_files;

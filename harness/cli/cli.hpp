@@ -308,8 +308,11 @@ std::filesystem::path fetch_cublas_script();     ///< ci/fetch-cublas, with the 
 std::filesystem::path frameworks_folder();       ///< of run_trials.py
 std::vector<std::filesystem::path> own_paths();  ///< folders and files of this installation or build
 
-/// Records, judged by what they show: a control that failed silences its case, whatever the file says of itself. Throws usage_error where
-/// there is none. `families`: as load_families().
+/// Records, judged by what they show: a control that failed silences its case, whatever the file says of itself. `families`: as
+/// load_families().
+std::vector<record> judged_records(const std::vector<std::filesystem::path>& named,
+                                   const std::set<std::string>& families = {});
+/// The same; throws usage_error where there is none.
 std::vector<record> load_judged(const std::vector<std::filesystem::path>& named,
                                 const std::set<std::string>& families = {});
 

@@ -55,12 +55,8 @@ std::vector<fs::path> loaded_after_product() {
 /// A record that cannot be read takes the evidence away, not the checks.
 measured_facts measured_here() {
   try {
-    std::vector<record> records;
-    for (const fs::path& stack : stacks_in(default_recorded()))
-      for (const char* family : families_of_doctor) records.push_back(load_family(stack, family));
-    for (record& r : records)
-      for (case_result& c : r.cases) judge(c, {}, keys_of(r));
-    return facts_in(records);
+    return facts_in(judged_records(stacks_in(default_recorded()),
+                                   {std::begin(families_of_doctor), std::end(families_of_doctor)}));
   } catch (const std::exception& error) {
     fmt::print(stderr, "cufault: no records: {}\n", error.what());
     return {};

@@ -25,6 +25,7 @@
 #include <filesystem>
 #include <iostream>
 #include <memory>
+#include <new>
 #include <regex>
 #include <span>
 #include <sstream>
@@ -219,6 +220,9 @@ int main(int argc, char** argv) {
   } catch (const std::exception& e) {
     const auto* failed = dynamic_cast<const std::system_error*>(&e);
     if (failed != nullptr && failed->code() == std::errc::broken_pipe && nobody_reads()) return exit_unread;
+    if (dynamic_cast<const std::bad_alloc*>(&e) != nullptr)
+      return fail(exit_unresolved, "too little memory: raise the limit (ulimit -v), or name fewer records",
+                  words);
     return fail(exit_unresolved, std::ferror(stdout) != 0 ? unwritten : e.what(), words);
   }
 }

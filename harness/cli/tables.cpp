@@ -85,12 +85,19 @@ std::string status_called(const std::string& asked, const std::vector<record>& r
 
 }  // namespace
 
-std::vector<record> load_judged(const std::vector<fs::path>& named, const std::set<std::string>& families) {
-  std::vector<record> loaded = load_records(named, [&families](const fs::path& file) {
+std::vector<record> judged_records(const std::vector<fs::path>& named,
+                                   const std::set<std::string>& families) {
+  return load_records(named, [&families](const fs::path& file) {
     record r = load_families(file, families);
-    for (case_result& c : r.cases) judge(c, {}, keys_of(r));
+    const baselines none;
+    const stack_keys keys = keys_of(r);
+    for (case_result& c : r.cases) judge(c, none, keys);
     return r;
   });
+}
+
+std::vector<record> load_judged(const std::vector<fs::path>& named, const std::set<std::string>& families) {
+  std::vector<record> loaded = judged_records(named, families);
   if (loaded.empty()) throw usage_error(no_record);
   return loaded;
 }

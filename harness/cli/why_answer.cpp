@@ -188,7 +188,7 @@ why_words why_answer(const why_run& run, const diagnosis* checks) {
     out.line("No failure of a GPU library was seen: neither a call that failed nor words of one.");
   } else {
     const std::vector<std::filesystem::path> recorded{default_recorded()};
-    const std::vector<record> records = load_judged(recorded);
+    const std::vector<record> records = judged_records(recorded);
     const auto reports = reports_of_causes(load_failures(failures_file()), known);
     const evidence seen = evidence_in(records, known);
     const auto here = checks == nullptr ? look_at_machine(records)

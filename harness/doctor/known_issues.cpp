@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <map>
 #include <optional>
 #include <set>
 #include <tuple>
@@ -80,8 +81,10 @@ known_entry entry_from(const json_cursor& at) {
     }
   if (const auto all = at.find("evidence"))
     for (const json_cursor& one : all->items()) {
-      one.only({"arm", "call", "shows"});
-      e.evidence.push_back({one.at("arm").string(), one.at("call").string(), one.at("shows").string()});
+      one.only({"arm", "call", "shows", "in_place_of"});
+      const auto other = one.find("in_place_of");
+      e.evidence.push_back({one.at("arm").string(), one.at("call").string(), one.at("shows").string(),
+                            other ? other->string() : std::string()});
     }
   if (const auto all = at.find("ranges"))
     for (const json_cursor& one : all->items()) {
@@ -172,21 +175,22 @@ recorded_stack read_stack(const fs::path& folder, const std::set<std::string>& w
   return s;
 }
 
-/// Affected where any of the evidence shows it; not affected where all of it was looked at and none does.
+/// Affected where any of the evidence shows it; not affected where all of it was looked at, or what stands in its place, and none does.
 shown shown_on(const recorded_stack& stack, const known_entry& e) {
   bool all = true;
+  std::map<std::string, bool> looked_at;  // by arm
   for (const known_evidence& one : e.evidence) {
+    bool& looked = looked_at[one.in_place_of.empty() ? one.arm : one.in_place_of];
     const auto arm = stack.arms.find(one.arm);
-    if (arm == stack.arms.end()) {
-      all = false;
-      continue;
-    }
+    if (arm == stack.arms.end()) continue;
+    looked = true;
     if (!arm->second.races.empty())
       throw input_error(fmt::format("{}: {} races: it proves no version right", e.id, one.arm));
     const shown found = shown_by(arm->second, one);
     if (found == shown::yes) return shown::yes;
     all = all && found == shown::no;
   }
+  for (const auto& [arm, looked] : looked_at) all = all && looked;
   return all && !e.evidence.empty() ? shown::no : shown::nothing;
 }
 

@@ -62,7 +62,14 @@ auto observe_call(const step_name& name, Call&& call) {
   trial& t = trial::current();
   t.begin_call(name);
   const auto start = std::chrono::steady_clock::now();
-  auto status = or_terminate(call);
+  auto status = [&] {
+    try {
+      return or_terminate(call);
+    } catch (const missing_symbol&) {  // no call was made
+      t.withdraw_call();
+      throw;
+    }
+  }();
   const std::chrono::duration<double, std::milli> taken = std::chrono::steady_clock::now() - start;
   t.end_call(record_of(status), taken.count());
   return status;

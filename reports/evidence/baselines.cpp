@@ -79,15 +79,6 @@ version version_of(const stack_keys& keys, std::string_view key) {
   return version_from(key_or_none(keys, key));
 }
 
-/// Patch versions, too. A key that `here` lacks counts as equal, as for the distance.
-bool has_versions_of(const candidate& c, const stack_keys& here) {
-  return std::all_of(c.keys.begin(), c.keys.end(), [&](std::string_view key) {
-    const std::string now = key_or_none(here, key), then = key_or_none(c.stack->keys, key);
-    return now.empty() || now == then ||
-           (!version_from(now).empty() && version_from(now) == version_from(then));
-  });
-}
-
 }  // namespace
 
 struct baselines::state {
@@ -176,7 +167,6 @@ struct baselines::state {
       for (const candidate& c : all)
         if (c.distance == 0 && c.arm->expected && c.stack->rank == best.stack->rank) same.push_back(c);
       e.from.push_back(expect(best, same));
-      e.equal_versions = has_versions_of(best, here);
       return e;
     }
     // Versions of one library on one architecture: the nearest below, and the nearest above.

@@ -31,8 +31,6 @@ struct reference {
   std::vector<expectation> from{};
   int distance = 0;        ///< 0: a judgement; more: a prediction
   bool undefined = false;  ///< recorded, and nothing is expected of it: nothing is compared
-  /// Of distance 0: every version that matters is that of the recorded stack, the patch version, too.
-  bool equal_versions = false;
 };
 
 /// Folders of stacks. A stack's family of cases is read when an arm of it is first looked up.

@@ -42,7 +42,7 @@ class status_reader {
     if (std::string said = said_by_exception(o, call); !said.empty()) return said;
     return canonical(s.status);
   }
-  /// As the lexicon's, which looks through all names.
+  /// Caches lexicon::canonical(), which searches all names.
   const std::string& canonical(const std::string& status) {
     const auto [at, is_new] = canonical_.try_emplace(status);
     if (is_new) at->second = known_.canonical(status);
@@ -115,110 +115,136 @@ std::optional<failure_seen> said_by_driver(const call_record& call, const usual_
   return failure_seen{statuses.canonical("CUDA_ERROR_" + why->code), why->function};
 }
 
-/// Evidence while it is collected: failures and remedies are found by what makes them one.
-struct collected {
-  evidence all;
-  std::map<std::tuple<std::size_t, bool, bool, std::string, std::string, std::string>, std::size_t> failures;
-  std::map<std::string, std::size_t> remedies;  // by arm
+/// Collects evidence. The maps find a row; the vectors keep the order in which rows were first seen.
+class collector {
+ public:
+  explicit collector(const lexicon& known) : known_(known), statuses_(known) {}
 
-  recorded_failure& failure(recorded_failure made) {
-    const auto [at, is_new] = failures.try_emplace(
-        {made.cause, made.natural, made.by_driver, made.status, made.call, made.framework},
-        all.failures.size());
-    return is_new ? all.failures.emplace_back(std::move(made)) : all.failures[at->second];
-  }
-  recorded_remedy& remedy(const std::string& arm, const std::string& words) {
-    const auto [at, is_new] = remedies.try_emplace(arm, all.remedies.size());
-    return is_new ? all.remedies.emplace_back(recorded_remedy{.arm = arm, .words = words})
-                  : all.remedies[at->second];
-  }
-};
-
-void add_fault(collected& to, const lexicon& known, status_reader& statuses, const usual_messages& usual,
-               const std::string& stack, const std::string& case_name, const arm_result& arm,
-               std::uint32_t first_trial) {
-  const std::string name = case_name + "/" + arm.name;
-  const bool natural = !is_made_up(arm);
-  std::optional<std::size_t> cause;
-  // Cells give every operation to every fault: how many of them fail says nothing of how often a fault is the cause.
-  const bool counts = !case_name.starts_with(matrix_family);
-  bool fails = false;
-  for (const observation& o : arm.trials) {
-    if (!comparable(o)) continue;
-    std::set<std::pair<std::string, std::string>> counted;
-    for (std::size_t i = 0; i < o.calls.size(); ++i) {
-      std::string status = statuses.of(o, o.calls[i]);
-      if (&o.calls[i] == call_in_flight(o)) status = o.ended == outcome::timed_out ? status_hang : o.why;
-      if (status.empty() || o.calls[i].swept) continue;
-      if (!std::exchange(fails, true))
-        cause = cause_of_arm(known, arm.counterpart_of.empty() ? name : case_name + "/" + arm.counterpart_of);
-      if (!cause || !counts) continue;
-      const auto trial = first_trial + static_cast<std::uint32_t>(&o - arm.trials.data());
-      const auto add = [&](const failure_seen& each, bool by_driver) {
-        if (!counted.emplace(each.call, each.status).second) return;
-        recorded_failure& f = to.failure({.cause = *cause,
-                                          .call = each.call,
-                                          .status = each.status,
-                                          .natural = natural,
-                                          .by_driver = by_driver,
-                                          .framework = framework_of(name)});
-        f.arms.insert(name);
-        f.stacks.insert(stack);
-        if (!natural) ++f.injected;
-        f.trials.push_back(trial);
-        for (const auto& [check, said] : checks_behind(o, i)) f.observed[check][said].push_back(trial);
-      };
-      add({status, call_in_log(o.calls[i])}, false);
-      if (const auto said = said_by_driver(o.calls[i], usual, statuses)) add(*said, true);
-    }
-  }
-  if (fails && !cause) to.all.unassigned.push_back(name);
-}
-
-void add_sweep(collected& to, const lexicon& known, const std::string& stack, const std::string& case_name,
-               const arm_result& arm) {
-  for (const observation& o : arm.trials) {
-    if (!comparable(o)) continue;
-    for (const call_record& row : o.calls) {
-      if (!row.swept || row.what.ok || row.what.status.empty()) continue;
-      for (std::size_t i = 0; i < known.causes.size(); ++i) {
-        const auto& codes = known.causes[i].driver_codes;
-        const bool meant =
-            std::any_of(row.swept->codes.begin(), row.swept->codes.end(), [&](const std::string& code) {
-              return std::find(codes.begin(), codes.end(), code) != codes.end();
-            });
-        if (!meant) continue;
-        recorded_failure& f = to.failure({.cause = i,
-                                          .call = row.what.name.api,
-                                          .status = known.canonical(row.what.status),
-                                          .natural = false,
-                                          .framework = framework_of(case_name)});
-        f.arms.insert(case_name + "/" + arm.name);
-        f.stacks.insert(stack);
-        f.injected += row.swept->calls;
+  void add(const record& r) {
+    usual_.emplace(r);
+    stack_ = stack_label(r);
+    for (const case_result& c : r.cases) {
+      if (control_unresolved(c)) continue;
+      for (const arm_result& arm : c.arms) {
+        const std::uint32_t first =
+            std::exchange(trials_, trials_ + static_cast<std::uint32_t>(arm.trials.size()));
+        if (c.name.starts_with("sweep."))
+          add_sweep(c.name, arm);
+        else if (arm.kind == arm_kind::fault)
+          add_fault(c.name, arm, first);
+        else if (arm.kind != arm_kind::control)
+          add_remedy(c, arm);
       }
     }
   }
-}
+  evidence found() { return std::move(all_); }
 
-void add_remedy(collected& to, status_reader& statuses, const usual_messages& usual, const std::string& stack,
-                const case_result& c, const arm_result& arm) {
-  const auto tried = remedy_outcome_of(c, arm);
-  if (!tried) return;
-  std::vector<failure_seen> before;
-  for (const observation& o : arm.trials)
-    for (const call_record& call : o.calls) {
-      if (std::find(tried->before.begin(), tried->before.end(), &call) == tried->before.end()) continue;
-      if (const std::string status = statuses.of(o, call); !status.empty())
-        before.push_back({status, call_in_log(call)});
-      if (auto said = said_by_driver(call, usual, statuses)) before.push_back(*std::move(said));
+ private:
+  recorded_failure& failure(recorded_failure made) {
+    const auto [at, is_new] = failures_.try_emplace(
+        {made.cause, made.natural, made.by_driver, made.status, made.call, made.framework},
+        all_.failures.size());
+    return is_new ? all_.failures.emplace_back(std::move(made)) : all_.failures[at->second];
+  }
+  recorded_remedy& remedy_of(const std::string& arm, const std::string& words) {
+    const auto [at, is_new] = remedies_.try_emplace(arm, all_.remedies.size());
+    return is_new ? all_.remedies.emplace_back(recorded_remedy{.arm = arm, .words = words})
+                  : all_.remedies[at->second];
+  }
+
+  void add_fault(const std::string& case_name, const arm_result& arm, std::uint32_t first_trial) {
+    const std::string name = case_name + "/" + arm.name;
+    const bool natural = !is_made_up(arm);
+    std::optional<std::size_t> cause;
+    // Cells give every operation to every fault: how many of them fail says nothing of how often a fault is the cause.
+    const bool counts = !case_name.starts_with(matrix_family);
+    bool fails = false;
+    for (const observation& o : arm.trials) {
+      if (!comparable(o)) continue;
+      std::set<std::pair<std::string, std::string>> counted;
+      for (std::size_t i = 0; i < o.calls.size(); ++i) {
+        std::string status = statuses_.of(o, o.calls[i]);
+        if (&o.calls[i] == call_in_flight(o)) status = o.ended == outcome::timed_out ? status_hang : o.why;
+        if (status.empty() || o.calls[i].swept) continue;
+        if (!std::exchange(fails, true))
+          cause =
+              cause_of_arm(known_, arm.counterpart_of.empty() ? name : case_name + "/" + arm.counterpart_of);
+        if (!cause || !counts) continue;
+        const auto trial = first_trial + static_cast<std::uint32_t>(&o - arm.trials.data());
+        const auto add = [&](const failure_seen& each, bool by_driver) {
+          if (!counted.emplace(each.call, each.status).second) return;
+          recorded_failure& f = failure({.cause = *cause,
+                                         .call = each.call,
+                                         .status = each.status,
+                                         .natural = natural,
+                                         .by_driver = by_driver,
+                                         .framework = framework_of(name)});
+          f.arms.insert(name);
+          f.stacks.insert(stack_);
+          if (!natural) ++f.injected;
+          f.trials.push_back(trial);
+          for (const auto& [check, said] : checks_behind(o, i)) f.observed[check][said].push_back(trial);
+        };
+        add({status, call_in_log(o.calls[i])}, false);
+        if (const auto said = said_by_driver(o.calls[i], *usual_, statuses_)) add(*said, true);
+      }
     }
-  if (before.empty() && tried->against.empty()) return;
-  recorded_remedy& of = to.remedy(join_key(c.name, arm.name), tried->words);
-  if (!tried->against.empty()) of.answers.insert(tried->against);
-  of.failures.insert(of.failures.end(), before.begin(), before.end());
-  (tried->cleared ? of.cleared_on : of.failed_on).insert(stack);
-}
+    if (fails && !cause) all_.unassigned.push_back(name);
+  }
+
+  void add_sweep(const std::string& case_name, const arm_result& arm) {
+    for (const observation& o : arm.trials) {
+      if (!comparable(o)) continue;
+      for (const call_record& row : o.calls) {
+        if (!row.swept || row.what.ok || row.what.status.empty()) continue;
+        for (std::size_t i = 0; i < known_.causes.size(); ++i) {
+          const auto& codes = known_.causes[i].driver_codes;
+          const bool meant =
+              std::any_of(row.swept->codes.begin(), row.swept->codes.end(), [&](const std::string& code) {
+                return std::find(codes.begin(), codes.end(), code) != codes.end();
+              });
+          if (!meant) continue;
+          recorded_failure& f = failure({.cause = i,
+                                         .call = row.what.name.api,
+                                         .status = statuses_.canonical(row.what.status),
+                                         .natural = false,
+                                         .framework = framework_of(case_name)});
+          f.arms.insert(case_name + "/" + arm.name);
+          f.stacks.insert(stack_);
+          f.injected += row.swept->calls;
+        }
+      }
+    }
+  }
+
+  void add_remedy(const case_result& c, const arm_result& arm) {
+    const auto tried = remedy_outcome_of(c, arm);
+    if (!tried) return;
+    std::vector<failure_seen> before;
+    for (const observation& o : arm.trials)
+      for (const call_record& call : o.calls) {
+        if (std::find(tried->before.begin(), tried->before.end(), &call) == tried->before.end()) continue;
+        if (const std::string status = statuses_.of(o, call); !status.empty())
+          before.push_back({status, call_in_log(call)});
+        if (auto said = said_by_driver(call, *usual_, statuses_)) before.push_back(*std::move(said));
+      }
+    if (before.empty() && tried->against.empty()) return;
+    recorded_remedy& of = remedy_of(join_key(c.name, arm.name), tried->words);
+    if (!tried->against.empty()) of.answers.insert(tried->against);
+    of.failures.insert(of.failures.end(), before.begin(), before.end());
+    (tried->cleared ? of.cleared_on : of.failed_on).insert(stack_);
+  }
+
+  const lexicon& known_;
+  status_reader statuses_;
+  std::optional<usual_messages> usual_{};  // of the record that is added
+  std::string stack_{};
+  std::uint32_t trials_ = 0;
+  evidence all_{};
+  std::map<std::tuple<std::size_t, bool, bool, std::string, std::string, std::string>, std::size_t>
+      failures_{};
+  std::map<std::string, std::size_t> remedies_{};  // by arm
+};
 
 /// Calls of which a failure of one says much of another: "create", "product", "destroy"; empty for others.
 std::string_view family_of(std::string_view call) {
@@ -279,27 +305,9 @@ std::vector<failure_seen> failures_in(const observation& o, const lexicon& known
 }
 
 evidence evidence_in(std::span<const record> records, const lexicon& known) {
-  collected found;
-  status_reader statuses(known);
-  std::uint32_t trials = 0;
-  for (const record& r : records) {
-    const std::string stack = stack_label(r);
-    const usual_messages usual(r);
-    for (const case_result& c : r.cases) {
-      if (control_unresolved(c)) continue;
-      for (const arm_result& arm : c.arms) {
-        const std::uint32_t first =
-            std::exchange(trials, trials + static_cast<std::uint32_t>(arm.trials.size()));
-        if (c.name.starts_with("sweep."))
-          add_sweep(found, known, stack, c.name, arm);
-        else if (arm.kind == arm_kind::fault)
-          add_fault(found, known, statuses, usual, stack, c.name, arm, first);
-        else if (arm.kind != arm_kind::control)
-          add_remedy(found, statuses, usual, stack, c, arm);
-      }
-    }
-  }
-  return std::move(found.all);
+  collector all(known);
+  for (const record& r : records) all.add(r);
+  return all.found();
 }
 
 std::vector<std::size_t> reports_of_causes(const std::vector<field_failure>& catalogue,

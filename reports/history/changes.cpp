@@ -26,13 +26,13 @@ struct harm_row {
   harm how;
   const char *name, *title;
 };
-constexpr std::array harm_rows{
-    harm_row{harm::wrong_numbers, "wrong_numbers", "Wrong numbers behind SUCCESS"},
-    harm_row{harm::crash, "crash", "A crash, or a damaged context"},
-    harm_row{harm::hang, "hang", "A hang"},
-    harm_row{harm::worse_status, "worse_status", "An error where the call succeeded"},
-    harm_row{harm::other, "other", "Another error, or another value"},
-    harm_row{harm::better, "better", "Better: less harm than before"}};
+constexpr std::array harm_rows{harm_row{harm::wrong_numbers, "wrong_numbers", "Wrong numbers behind SUCCESS"},
+                               harm_row{harm::crash, "crash", "A crash, or a damaged context"},
+                               harm_row{harm::hang, "hang", "A hang"},
+                               harm_row{harm::worse_status, "worse_status",
+                                        "An error where the call succeeded, or one that comes later"},
+                               harm_row{harm::other, "other", "Another error, or another value"},
+                               harm_row{harm::better, "better", "Better: less harm than before"}};
 static_assert(harm_rows.size() == kinds_of_harm);
 
 struct kept_arm {

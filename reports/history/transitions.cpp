@@ -44,6 +44,9 @@ std::set<std::string> measured_by(const arm_result& arm) {
   return names;
 }
 
+/// Fact of a call that succeeded where the other returned an error, and behind which the device reported one.
+constexpr const char* later_error = "later_error";
+
 /// The arm with what the other could have shown, too. `facts`: that the other's case recorded anywhere. `cut`: a process ended in a call that
 /// the other did not make.
 arm_result in_common(arm_result arm, const arm_result& with, const std::set<std::string>& facts, bool& cut) {
@@ -53,9 +56,13 @@ arm_result in_common(arm_result arm, const arm_result& with, const std::set<std:
     std::erase_if(o.measurements, [&](const measurement& m) { return !measured.contains(m.name); });
     call_counter name;
     std::vector<call_record> kept;
+    bool returned_otherwise = false;  // the last of `kept`, and the other's
     for (call_record& c : o.calls) {
       const auto there = other.find(name(c.after_remedy, c.what.name));
       if (there == other.end()) {
+        if (returned_otherwise && kept.back().what.ok && !c.what.ok &&
+            c.what.name.variant == "after_operation")
+          kept.back().what.facts[later_error] = c.what.status;
         if (!c.what.status.empty()) continue;
         cut = true;
         o.ended = outcome::completed;
@@ -69,6 +76,7 @@ arm_result in_common(arm_result arm, const arm_result& with, const std::set<std:
         }
         std::erase_if(c.what.facts, [&](const auto& fact) { return !facts.contains(fact.first); });
       }
+      returned_otherwise = !there->second.contains(c.what.status);
       kept.push_back(std::move(c));
     }
     o.calls = std::move(kept);
@@ -76,7 +84,8 @@ arm_result in_common(arm_result arm, const arm_result& with, const std::set<std:
   return arm;
 }
 
-enum class condition_of_call { fine, failed, hung, crashed, wrong };
+/// late: it returned success, and the device reported the error afterwards.
+enum class condition_of_call { fine, failed, late, hung, crashed, wrong };
 
 bool writes_outside(const fact_map& facts) {
   if (facts.contains("written_beyond")) return true;
@@ -101,6 +110,7 @@ condition_of_call condition_of(const step& s, const signature& in) {
   if (never_returned(s)) return condition_of(in.outcome);
   if (s.status == status_crashed || s.status == status_exited || s.facts.contains("then"))
     return condition_of_call::crashed;
+  if (s.facts.contains(later_error)) return condition_of_call::late;
   return s.ok ? condition_of_call::fine : condition_of_call::failed;
 }
 
@@ -112,7 +122,7 @@ harm harm_of(condition_of_call was, condition_of_call is) {
   if (is == crashed) return harm::crash;
   if (was == crashed) return harm::better;
   if (is == hung) return harm::hang;
-  return was == fine ? harm::worse_status : harm::better;
+  return was < is ? harm::worse_status : harm::better;
 }
 
 /// Of a process that ended: how, and in which function.
@@ -135,7 +145,7 @@ std::string word_for(const step& s, const step& other, const signature& in) {
     word += ", right numbers";
   else if (writes_outside(s.facts))
     word += ", writes outside";
-  if (s.facts.contains("then")) word += ", then an error of the device";
+  if (s.facts.contains("then") || s.facts.contains(later_error)) word += ", then an error of the device";
   return word;
 }
 
@@ -157,7 +167,7 @@ std::string differing_facts(const step& was, const step& is) {
 
 void set_harm(transition& t, condition_of_call was, condition_of_call is) {
   t.how = harm_of(was, is);
-  t.severe = std::max(was, is) > condition_of_call::failed;
+  t.severe = std::max(was, is) > condition_of_call::late;
 }
 
 std::map<call_name, const step*> named_steps(const signature& s) {

@@ -386,8 +386,6 @@ void predict(arm_result& arm, const std::vector<expectation>& from) {
 void judge(arm_result& arm, const reference* known) {
   const bool here = known != nullptr && known->distance == 0 && !known->undefined;
   judge_by(arm, here ? &known->from.front() : nullptr);
-  // What is missed is what this very stack can bring about: preconditions differ between patch versions.
-  if (arm.judged == verdict::not_provoked && here && !known->equal_versions) arm.covered = false;
   if (arm.judged != verdict::unrecorded || known == nullptr) return;
   if (!known->undefined) return predict(arm, known->from);
   arm.judged = verdict::undefined;
@@ -438,9 +436,12 @@ std::string why_no_gpu(const arm_result& arm) {
 
 namespace {
 
-/// Whether it did not run because the machine lacks a GPU, or a file of NVIDIA's that packages may not have.
+/// Whether it did not run because the machine lacks a GPU, or a file of NVIDIA's that packages may not have, or has driver, runtime and
+/// cuBLAS of one version, which another patch version of the recorded stack had not.
 bool lacks_machine(const arm_result& arm) {
-  return !why_no_gpu(arm).empty() || (!arm.trials.empty() && arm.trials[0].why.starts_with("no toolkit: "));
+  if (!why_no_gpu(arm).empty()) return true;
+  const std::string_view why = arm.trials.empty() ? std::string_view() : arm.trials[0].why;
+  return why.starts_with("no toolkit: ") || why.starts_with("no versions differ: ");
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -285,31 +286,47 @@ std::vector<fs::path> records_in(const std::vector<fs::path>& named) {
   return found;
 }
 
-void read_ahead(const std::vector<fs::path>& files, const std::function<record(const fs::path&)>& read,
-                const std::function<void(const fs::path&, std::future<record>)>& take) {
-  const auto begin = [&read](const fs::path& file) {
+struct record_reader::state {
+  std::vector<fs::path> files;
+  read_file read;
+  bool in_threads = true;
+  std::size_t begun = 0;
+  std::deque<std::future<record>> reading{};
+};
+
+record_reader::record_reader(std::vector<fs::path> files, read_file read)
+    : state_(std::make_unique<state>(state{std::move(files), std::move(read)})) {
+  // Each thread reserves address space for its stack and its heap, far more than it uses.
+  rlimit space{};
+  state_->in_threads = getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur == RLIM_INFINITY;
+}
+record_reader::~record_reader() = default;
+
+record record_reader::next() {
+  state& s = *state_;
+  // Twice as many as processors: a large file does not hold up the others. No more: each takes memory until its turn.
+  constexpr unsigned fewest = 4, most = 16;
+  const std::size_t ahead = std::clamp(2 * std::thread::hardware_concurrency(), fewest, most);
+  for (; s.begun < s.files.size() && s.reading.size() < ahead; ++s.begun) {
+    const auto begin = [&](std::launch how) {
+      s.reading.push_back(std::async(how, [&s, file = s.files[s.begun]] { return s.read(file); }));
+    };
     try {
-      return std::async(std::launch::async, read, file);
-    } catch (const std::system_error&) {  // no thread can be had
-      return std::async(std::launch::deferred, read, file);
+      begin(s.in_threads ? std::launch::async : std::launch::deferred);
+    } catch (const std::system_error&) {  // no thread can be had: when it is asked for
+      begin(std::launch::deferred);
     }
-  };
-  constexpr std::size_t ahead =
-      8;  // more than there are processors, so that a large file does not hold up the others
-  std::deque<std::future<record>> reading;
-  for (std::size_t begun = 0, taken = 0; taken < files.size(); ++taken) {
-    for (; begun < files.size() && begun < taken + ahead; ++begun) reading.push_back(begin(files[begun]));
-    std::future<record> next = std::move(reading.front());
-    reading.pop_front();
-    take(files[taken], std::move(next));
   }
+  std::future<record> first = std::move(s.reading.front());
+  s.reading.pop_front();
+  return first.get();
 }
 
-std::vector<record> load_records(const std::vector<fs::path>& named,
-                                 const std::function<record(const fs::path&)>& read) {
+std::vector<record> load_records(const std::vector<fs::path>& named, record_reader::read_file read) {
+  const std::vector<fs::path> files = records_in(named);
+  record_reader reader(files, std::move(read));
   std::vector<record> loaded;
-  read_ahead(records_in(named), read,
-             [&](const fs::path&, std::future<record> next) { loaded.push_back(next.get()); });
+  for (std::size_t i = 0; i < files.size(); ++i) loaded.push_back(reader.next());
   return loaded;
 }
 
@@ -329,9 +346,8 @@ void each_record(const std::vector<fs::path>& named, const std::function<void(co
     tolerant(name, [&] {
       for (fs::path& file : records_in({name})) files.push_back(std::move(file));
     });
-  read_ahead(files, load_record, [&](const fs::path& file, std::future<record> next) {
-    tolerant(file, [&] { take(file, next.get()); });
-  });
+  record_reader reader(files);
+  for (const fs::path& file : files) tolerant(file, [&] { take(file, reader.next()); });
 }
 
 std::string record_text(const record& r) {

@@ -7,8 +7,8 @@
 
 #include <filesystem>
 #include <functional>
-#include <future>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -77,16 +77,27 @@ record record_from(const std::string& name, std::string_view text);  ///< of a r
 /// cannot be read.
 std::vector<std::filesystem::path> records_in(const std::vector<std::filesystem::path>& named);
 
-/// Reads files some ahead, in threads of their own, and gives each to `take` in the order of the files: what `read` throws is thrown by the
-/// future. `read` is called from several threads at a time.
-void read_ahead(const std::vector<std::filesystem::path>& files,
-                const std::function<record(const std::filesystem::path&)>& read,
-                const std::function<void(const std::filesystem::path&, std::future<record>)>& take);
+/// Reads files, some ahead and in threads of their own, and hands them out in their order. Its end waits for those that were begun.
+class record_reader {
+ public:
+  using read_file = std::function<record(const std::filesystem::path&)>;
+  /// `read` is called from several threads at a time.
+  explicit record_reader(std::vector<std::filesystem::path> files, read_file read = load_record);
+  ~record_reader();
+  record_reader(const record_reader&) = delete;
+  record_reader& operator=(const record_reader&) = delete;
 
-/// Those of records_in(named), in order. Throws input_error of the first that cannot be read. `read`: as for read_ahead().
-std::vector<record> load_records(
-    const std::vector<std::filesystem::path>& named,
-    const std::function<record(const std::filesystem::path&)>& read = load_record);
+  /// That of the next file; throws what `read` threw. Precondition: there is one.
+  record next();
+
+ private:
+  struct state;
+  std::unique_ptr<state> state_;
+};
+
+/// Those of records_in(named), in order. Throws input_error of the first that cannot be read. `read`: as of a record_reader.
+std::vector<record> load_records(const std::vector<std::filesystem::path>& named,
+                                 record_reader::read_file read = load_record);
 
 /// One record at a time, in order. A file that cannot be read, or of which `take` throws input_error, is a line for `bad`; the others are read.
 void each_record(const std::vector<std::filesystem::path>& named,

@@ -135,21 +135,6 @@ TEST(bind_cublas, throws_when_a_function_that_the_pair_lacks_is_called) {
       "libcublas.so.13 has no cublasSetStream_v2");
 }
 
-TEST(lacks_function, is_true_only_for_what_the_bound_pair_could_have_and_has_not) {
-  in_child(
-      [] {
-        const char* const names[] = {"cublasSetStream_v2", "cublasCreate_v2", "cublasLtCreate",
-                                     "no_such_function"};
-        const auto print = [&] {
-          for (const char* name : names) std::fputs(lacks_function(name) ? "lacks " : "has ", stderr);
-        };
-        print();
-        bind_cublas({fakes / "a", {}});
-        print();
-      },
-      "has has has has lacks has has has bound");
-}
-
 TEST(bind_cublas, throws_when_anything_is_called_before_it) {
   in_child(
       [] {

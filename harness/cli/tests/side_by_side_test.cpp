@@ -343,6 +343,7 @@ TEST_F(road_matrix, leaves_out_what_the_library_does_not_have_and_nothing_else) 
   for (const char* cell : {"missing.cold", "missing.warm"}) {
     EXPECT_EQ(arm_of(r, cell).trials.at(0).ended, outcome::not_provoked) << cell;
     EXPECT_EQ(arm_of(r, cell).trials.at(0).why, "it has no cublasNew") << cell;
+    EXPECT_TRUE(arm_of(r, cell).trials.at(0).calls.empty()) << cell;
   }
 }
 

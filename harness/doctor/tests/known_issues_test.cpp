@@ -129,6 +129,22 @@ TEST_F(made_issues, say_nothing_of_a_stack_that_did_not_make_the_call) {
   EXPECT_THAT(measured(), HasSubstr(R"({"9.0":{"affected":["13.1.0"],"not_affected":[]}})"));
 }
 
+TEST_F(made_issues, are_looked_at_by_an_arm_that_stands_in_the_place_of_another) {
+  for (const bool stands_in : {true, false}) {
+    fs::remove_all(recorded);
+    write(fmt::format(
+        R"({{"id":"one","sort":"measured","library":"cublas","harm":"wrong_numbers","what":"It is wrong.","calls":["cublasSgemm"],
+            "evidence":[{{"arm":"numbers.made/fault","call":"cublasSgemm small","shows":"CUBLAS_STATUS_SUCCESS, numbers wrong"}},
+                        {{"arm":"numbers.made/other","call":"cublasSgemm small","shows":"CUBLAS_STATUS_SUCCESS, numbers wrong"{}}}],
+            "measured":{{}}}})",
+        stands_in ? R"(,"in_place_of":"numbers.made/fault")" : ""));
+    stack("13.1.0", wrong);
+    stack("13.2.0", right, "other");
+    EXPECT_THAT(measured(), HasSubstr(stands_in ? R"("affected":["13.1.0"],"not_affected":["13.2.0"])"
+                                                : R"("affected":["13.1.0"],"not_affected":[])"));
+  }
+}
+
 TEST_F(made_issues, take_a_crash_for_no_hang) {
   write(
       R"({"id":"one","sort":"measured","library":"cublas","harm":"crash","what":"It ends.","calls":["cublasSgemm"],

@@ -123,22 +123,6 @@ TEST_F(nearest_stack, of_equal_distance_is_the_one_with_most_equal_keys) {
   EXPECT_EQ(labels(all, h200), labels_of{"H200, cuBLAS 13.1.0"});
 }
 
-TEST_F(nearest_stack, has_equal_versions_only_where_the_patch_version_is_equal_too) {
-  record_arms(keys("13.1.1"), {shows(no_memory)});
-  const baselines all = recorded();
-  const auto is_equal = [&all](const stack_keys& here) {
-    const reference* found = all.find("memory.leak", "a", here);
-    EXPECT_EQ(found->distance, 0);
-    return found->equal_versions;
-  };
-  EXPECT_TRUE(is_equal(keys("13.1.1")));
-  EXPECT_FALSE(is_equal(keys("13.1.0")));
-  EXPECT_TRUE(is_equal({})) << "a machine that lost its GPU";
-  stack_keys driver = keys("13.1.1");
-  driver["driver"] = "590.1";
-  EXPECT_TRUE(is_equal(driver)) << "a key that does not matter";
-}
-
 TEST_F(nearest_stack, pools_trials_of_arms_that_race) {
   const auto racing = [](int failures, int successes) {
     arm_result a = expected(

@@ -261,6 +261,15 @@ TEST(harm_of_a_change, is_by_what_the_call_came_to) {
             harm::other);
 }
 
+TEST(harm_of_a_change, is_a_worse_status_where_the_error_comes_behind_a_success) {
+  const auto late = made(
+      {call("cublasSgemm", right), step_call("cudaDeviceSynchronize", "after_operation", "cudaErrorAssert")});
+  EXPECT_EQ(harm_between(one_call(lost), late), harm::worse_status);
+  EXPECT_EQ(harm_between(late, one_call(lost)), harm::better);
+  EXPECT_EQ(changes_of({one_call(lost)}, {late}).changes.at(0).to, "SUCCESS, then an error of the device");
+  EXPECT_THAT(changes_of({one_call(right)}, {late}).changes, IsEmpty()) << "a step that one alone made";
+}
+
 // ---- groups ----
 
 shown_arms cells(const std::vector<std::string>& faults, std::string_view cold, std::string_view warm) {

@@ -93,6 +93,20 @@ TEST(exit_code, takes_a_missing_gpu_for_no_failure_whatever_the_budget) {
   EXPECT_EQ(exit_code(exit_reasons(cases, run_mode::gate, 0)), 1) << "this one lacks something else";
 }
 
+TEST(exit_code, takes_equal_versions_and_a_missing_toolkit_for_no_failure) {
+  for (const auto& [why, code] : {std::pair{"no versions differ: driver of CUDA 13.0", 77},
+                                  {"no toolkit: no nvcc", 77},
+                                  {"no memory", 1}}) {
+    auto a = arm(fault, {not_provoked(why)}, "a");
+    a.judged = verdict::not_provoked;
+    a.covered = true;
+    EXPECT_EQ(
+        exit_code(exit_reasons(std::vector<case_result>{{.name = "c", .arms = {a}}}, run_mode::gate, 0)),
+        code)
+        << why;
+  }
+}
+
 TEST(exit_reasons, name_the_arms_that_they_are_about) {
   std::vector<case_result> cases{not_run_for_lack_of_a_gpu()};
   for (const auto& [name, v] : {std::pair{"a", verdict::changed}, std::pair{"b", verdict::gone},
