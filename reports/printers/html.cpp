@@ -99,8 +99,8 @@ const char* class_of(verdict v) {
   return "unseen";
 }
 
-/// Takes what the rows need from `room`; the others are counted. `head`: "arm|verdict". `summary`: it is folded behind that.
-json table_of(const std::string& caption, std::string_view head, const blocks& rows, std::size_t& room,
+/// Takes what the rows need from `room`; the others are counted. `summary`: it is folded behind that.
+json table_of(const std::string& caption, const table_row& head, const blocks& rows, std::size_t& room,
               const std::string& summary = "", const char* classes = "arms") {
   static html_template row_template(html_templates::row);
   std::string text;
@@ -114,11 +114,7 @@ json table_of(const std::string& caption, std::string_view head, const blocks& r
     --left;
   }
   if (!text.empty()) text.pop_back();  // its last line break
-  std::vector<std::string> columns;
-  for (std::size_t at = 0, end = 0; end != head.npos; at = end + 1)
-    columns.emplace_back(head.substr(at, (end = head.find('|', at)) == head.npos ? end : end - at));
-  json table{
-      {"caption", caption}, {"head", columns}, {"classes", classes}, {"rows", text}, {"folded", summary}};
+  json table{{"caption", caption}, {"head", head}, {"classes", classes}, {"rows", text}, {"folded", summary}};
   if (left > 0) table["left"] = plural(left, "row");
   return {{"table", std::move(table)}};
 }
@@ -173,61 +169,29 @@ json table_row_of(const std::string& name, std::string under, blocks cells) {
           {"cells", std::move(cells)}};
 }
 
-/// Of a row of a Markdown table the cells, as they were before cell() made them so.
-std::vector<std::string> cells_of(const std::string& row) {
-  std::vector<std::string> cells{""};
-  for (std::size_t i = 2; i < row.size(); ++i) {
-    const std::string_view rest = std::string_view(row).substr(i);
-    const auto is = [&](std::string_view what) {
-      return rest.starts_with(what) && (i += what.size() - 1, true);
-    };
-    if (rest == " |") break;
-    if (is(" | "))
-      cells.emplace_back();
-    else
-      cells.back() += is("\\|") ? '|' : is("&lt;") ? '<' : is("<br>") ? '\n' : row[i];
-  }
-  return cells;
-}
-
-/// What another command prints as Markdown: headings, lists and tables.
-blocks blocks_of(const std::string& markdown, std::size_t room) {
-  blocks all, rows;
-  std::vector<std::string> head, list;
-  const auto finish = [&] {
-    if (!list.empty()) all.push_back(list_of(list, 100));
-    if (!head.empty())
-      all.push_back(table_of(head[0], fmt::format("{}", fmt::join(head, "|")), rows, room, "", ""));
-    list.clear(), head.clear(), rows.clear();
-  };
-  std::istringstream lines(markdown);
-  for (std::string text; std::getline(lines, text);) {
-    if (text.starts_with("| ---")) continue;
-    if (text.starts_with("| ") && head.empty()) {
-      head = cells_of(text);
-    } else if (text.starts_with("| ")) {
+/// What another command prints.
+blocks blocks_of(const report_part& part, std::size_t room) {
+  constexpr std::size_t longest = 600;
+  blocks all;
+  if (!part.before.empty()) all.push_back(paragraph(part.before));
+  if (!part.list.empty()) all.push_back(list_of(part.list, 100));
+  for (const report_part::table& t : part.tables) {
+    if (!t.title.empty()) all.push_back(heading(t.title));
+    blocks rows;
+    for (const table_row& row : t.rows) {
       blocks cells;
-      for (const std::string& c : cells_of(text)) {
-        std::istringstream parts(c);
-        std::string part;
-        std::getline(parts, part);
-        cells.push_back(cell_of(beginning_of(part, 600)));
-        while (std::getline(parts, part)) cells.back()["notes"].push_back(note(beginning_of(part, 600)));
+      for (const std::string& text : std::span(row).subspan(1)) {
+        std::istringstream lines(text);
+        std::string line;
+        std::getline(lines, line);
+        cells.push_back(cell_of(beginning_of(line, longest)));
+        while (std::getline(lines, line)) cells.back()["notes"].push_back(note(beginning_of(line, longest)));
       }
-      const std::string name = cells[0]["text"];
-      cells.erase(cells.begin());
-      rows.push_back(table_row_of(name, "", std::move(cells)));
-    } else if (text.starts_with("- ")) {
-      list.push_back(cells_of(text)[0]);
-    } else {
-      finish();
-      if (text.starts_with("### "))
-        all.push_back(heading(text.substr(4)));
-      else if (!text.empty())
-        all.push_back(paragraph(text));
+      rows.push_back(table_row_of(beginning_of(row[0], longest), "", std::move(cells)));
     }
+    all.push_back(table_of(t.head[0], t.head, rows, room, "", ""));
   }
-  finish();
+  if (!part.after.empty()) all.push_back(paragraph(part.after));
   return all;
 }
 
@@ -325,7 +289,7 @@ std::string letters(const report& r, const std::vector<std::size_t>& stacks) {
   return text;
 }
 
-constexpr std::string_view arm_head = "arm|verdict, on which stacks|what was seen, and the evidence";
+const table_row arm_head{"arm", "verdict, on which stacks", "what was seen, and the evidence"};
 
 /// `alone`: outside of the table of its case. Then it has its whole name, and the line that repeats it.
 json arm_row(const report& r, const joined_row& row, bool alone) {
@@ -446,8 +410,9 @@ blocks what_changed(const report_change& c) {
                                  cell_of("", std::move(more), "what was seen")}));
   }
   if (!rows.empty())
-    all.push_back(
-        table_of("What changed", "arm|change|how, and the line that repeats it|before and now", rows, room));
+    all.push_back(table_of("What changed",
+                           {"arm", "change", "how, and the line that repeats it", "before and now"}, rows,
+                           room));
   if (c.unknown > 0)
     all.push_back(paragraph(fmt::format("Observed in one of the two only: {}.", plural(c.unknown, "arm"))));
   rows.clear();
@@ -455,7 +420,7 @@ blocks what_changed(const report_change& c) {
     rows.push_back(table_row_of(
         d.name, "", {cell_of(beginning_of(d.values[0], 200)), cell_of(beginning_of(d.values[1], 200))}));
   if (!rows.empty())
-    all.push_back(table_of("What differs between the stacks", "of the stack|before|now", rows, room,
+    all.push_back(table_of("What differs between the stacks", {"of the stack", "before", "now"}, rows, room,
                            plural(rows.size(), "difference") + " between the stacks"));
   return all;
 }
@@ -522,7 +487,7 @@ std::vector<history_result> joined_results(const history_arm& a) {
     }
   std::vector<history_result> all;
   for (auto& [id, result] : by_id) all.push_back(std::move(result));
-  std::stable_sort(all.begin(), all.end(), [](const auto& x, const auto& y) { return x.runs > y.runs; });
+  std::ranges::stable_sort(all, [](const auto& x, const auto& y) { return x.runs > y.runs; });
   return all;
 }
 
@@ -558,8 +523,7 @@ void put_history(const report& r, blocks& all, std::size_t& room) {
         keep({"", a.name, h.stacks[e.stack].label,
               e.races ? "races" : fmt::format("{} of {} runs differ", e.flakes(), e.runs), e.results});
   }
-  std::stable_sort(found.begin(), found.end(),
-                   [](const varying& a, const varying& b) { return a.since > b.since; });
+  std::ranges::stable_sort(found, [](const varying& a, const varying& b) { return a.since > b.since; });
   all.push_back(heading("Arms that did not always show the same"));
   if (found.empty()) {
     all.push_back(
@@ -592,8 +556,8 @@ void put_history(const report& r, blocks& all, std::size_t& room) {
       "A bar is a result, from the first run that showed it to the last; the most frequent one is grey. "
       "The latest change is on top. Arms that race are here if their rate changed."));
   all.push_back(chart.block("Results of arms over time", h.first, h.last, room));
-  all.push_back(table_of("Results of arms over time", "arm|how often|what it showed, and when", rows, room,
-                         "The numbers"));
+  all.push_back(table_of("Results of arms over time", {"arm", "how often", "what it showed, and when"}, rows,
+                         room, "The numbers"));
 }
 
 json trends_section(const report& r) {
@@ -636,7 +600,8 @@ json stacks_section(const report& r) {
   blocks all{{{"filter", {{"verdicts", names}, {"stacks", options}}}},
              paragraph("Of each arm of a stack the latest run that observed it counts. Below a stack: how it "
                        "compares with the nearest recorded one."),
-             table_of("Stacks", "letter|stack|keys|records|arms|verdicts|files", rows, room, "", "")};
+             table_of("Stacks", {"letter", "stack", "keys", "records", "arms", "verdicts", "files"}, rows,
+                      room, "", "")};
   for (const auto& [title, lines] : {std::pair{"Files that could not be read", &r.unread},
                                      {"Runs that did not come to their end", &r.incomplete}})
     if (!lines->empty()) {
@@ -745,8 +710,9 @@ blocks matrix_of_stack(const stack_matrix& m, bool evidence, std::size_t& room) 
                                    std::move(of_row)));
     }
     std::size_t left = room;
-    json table = table_of("Matrix of " + m.stack, fmt::format("fault|{}", fmt::join(operations, "|")), shown,
-                          left, "", "matrix");
+    table_row head{"fault"};
+    head.insert(head.end(), operations.begin(), operations.end());
+    json table = table_of("Matrix of " + m.stack, head, shown, left, "", "matrix");
     if (table["table"].contains("left")) continue;
     room = left;
     blocks all{heading(m.stack),
@@ -870,9 +836,9 @@ class html_printer final : public report_printer {
       sections.push_back(section("unjudged", "Not judged", "What is not judged", std::move(unjudged)));
     sections.push_back(matrix_section(r));
     for (const report_part& part : r.parts)
-      sections.push_back(section(part.id, part.title, part.title,
-                                 part.markdown.empty() ? blocks{paragraph(part.otherwise)}
-                                                       : blocks_of(part.markdown, room_for_part)));
+      sections.push_back(
+          section(part.id, part.title, part.title,
+                  part.tables.empty() ? blocks{paragraph(part.otherwise)} : blocks_of(part, room_for_part)));
     json page{{"command", r.command},
               {"counts", arms == 0 ? "no arm ran" : text_of(counts)},
               {"arms", fmt::format("{} of {}", plural(arms, "arm"), plural(r.stacks.size(), "stack"))},

@@ -42,8 +42,8 @@ void print_verdicts(std::ostream& out, const record& r, table_style style, const
   for (const auto& c : r.cases) {
     std::vector<const arm_result*> arms;
     for (const auto& arm : c.arms) arms.push_back(&arm);
-    std::stable_sort(arms.begin(), arms.end(),
-                     [](const auto* a, const auto* b) { return rank(a->judged) < rank(b->judged); });
+    std::ranges::stable_sort(arms,
+                             [](const auto* a, const auto* b) { return rank(a->judged) < rank(b->judged); });
     for (const auto* arm : arms) {
       ++arms_in_all;
       by_rank[rank(arm->judged)].emplace_back(c.name, arm);
@@ -92,6 +92,15 @@ std::map<std::string, std::string> letters_of(const std::vector<claim_verdict>& 
   return letters;
 }
 
+/// "2 confirmed, 1 untested": each word once.
+std::string counted_words(const std::vector<std::string>& words) {
+  std::map<std::string, std::size_t> counts;
+  for (const std::string& word : words) ++counts[word];
+  std::vector<std::string> parts;
+  for (const auto& [word, count] : counts) parts.push_back(fmt::format("{} {}", count, word));
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
 std::string cost_of(const claim_evidence& e, const cost_notes& costs) {
   return e.clears ? note_of(costs, e.stack, remedy_of_arm(join_key(e.case_name, e.arm))) : std::string();
 }
@@ -134,52 +143,53 @@ std::vector<std::string> evidence_by_word(const std::vector<claim_evidence>& evi
 
 }  // namespace
 
+claims_in_table table_of_claims(const std::vector<claim_verdict>& verdicts, const cost_notes& costs) {
+  claims_in_table all{.head = {"claim", "kind", "verdict", "what it says", "arms behind the verdict"}};
+  const auto letters = letters_of(verdicts);
+  for (const auto& [stack, letter] : letters) all.stacks.push_back(fmt::format("{}: {}", letter, stack));
+  std::vector<std::string> words;
+  for (const auto& v : verdicts) {
+    words.push_back(v.verdict);
+    const auto evidence = evidence_by_word(v.evidence, letters, costs);
+    all.rows.push_back({v.what.id, to_string(v.what.kind), v.verdict, v.what.text,
+                        evidence.empty() ? v.what.untestable : fmt::format("{}", fmt::join(evidence, "\n"))});
+  }
+  all.counts =
+      fmt::format("{}: {}", plural(verdicts.size(), "claim"), words.empty() ? "none" : counted_words(words));
+  return all;
+}
+
 void print_claims(std::ostream& out, const std::vector<claim_verdict>& verdicts, table_style style,
                   const cost_notes& costs) {
-  std::vector<row> rows;
-  std::map<std::string, std::size_t> counts;
-  const auto evidence_text = [&](const claim_evidence& e) {
-    const std::string cost = cost_of(e, costs);
-    return fmt::format("{}{}/{} ({}): {}: {}{}", e.made_up ? "made up: " : "", e.case_name, e.arm, e.stack,
-                       e.says, e.why, cost.empty() ? "" : "; " + cost);
-  };
-  const auto letters = letters_of(verdicts);
-  for (const auto& v : verdicts) {
-    ++counts[v.verdict];
-    std::vector<std::string> evidence;
-    if (style == table_style::markdown)
-      evidence = evidence_by_word(v.evidence, letters, costs);
-    else
-      for (const auto& e : v.evidence) evidence.push_back(evidence_text(e));
-    if (evidence.empty() && !v.what.untestable.empty()) evidence.push_back(v.what.untestable);
-    const auto kind = to_string(v.what.kind);
-    if (style == table_style::markdown) {
-      rows.push_back({v.what.id, kind, v.verdict, v.what.text, fmt::format("{}", fmt::join(evidence, "\n"))});
-    } else {
-      rows.push_back({v.what.id, kind, v.verdict, v.what.text});
-      for (auto& line : evidence) rows.push_back({"", "", "", "  " + std::move(line)});
+  claims_in_table all = table_of_claims(verdicts, costs);
+  if (style == table_style::markdown) {
+    for (const std::string& line : all.stacks) print_bullet(out, line, style);
+    if (!all.stacks.empty()) out << '\n';
+  } else {
+    all.head.pop_back();
+    all.rows.clear();
+    for (const auto& v : verdicts) {
+      all.rows.push_back({v.what.id, to_string(v.what.kind), v.verdict, v.what.text});
+      for (const claim_evidence& e : v.evidence) {
+        const std::string cost = cost_of(e, costs);
+        all.rows.push_back({"", "", "",
+                            fmt::format("  {}{}/{} ({}): {}: {}{}", e.made_up ? "made up: " : "", e.case_name,
+                                        e.arm, e.stack, e.says, e.why, cost.empty() ? "" : "; " + cost)});
+      }
+      if (v.evidence.empty() && !v.what.untestable.empty())
+        all.rows.push_back({"", "", "", "  " + v.what.untestable});
     }
   }
-  if (style == table_style::markdown) {
-    for (const auto& [stack, letter] : letters)
-      print_bullet(out, fmt::format("{}: {}", letter, stack), style);
-    if (!letters.empty()) out << '\n';
-    print_table(out, {"claim", "kind", "verdict", "what it says", "arms behind the verdict"}, rows, style);
-  } else
-    print_table(out, {"claim", "kind", "verdict", "what it says"}, rows, style);
-
-  std::vector<std::string> words;
-  for (const auto& [verdict, count] : counts) words.push_back(fmt::format("{} {}", count, verdict));
-  out << fmt::format("{}: {}\n", plural(verdicts.size(), "claim"),
-                     words.empty() ? "none" : fmt::format("{}", fmt::join(words, ", ")));
+  print_table(out, all.head, all.rows, style);
+  out << all.counts << '\n';
 }
 
 void print_counterparts(std::ostream& out, const std::vector<counterpart_comparison>& counterparts,
                         table_style style) {
   std::vector<row> rows;
-  std::map<std::string, std::size_t> counts;
+  std::vector<std::string> verdicts;
   for (const auto& t : counterparts) {
-    ++counts[t.verdict];
+    verdicts.push_back(t.verdict);
     const row cells{t.of.case_name, t.of.natural, t.of.counterpart, t.verdict, t.stack};
     rows.push_back(cells);
     if (style == table_style::markdown) {
@@ -191,11 +201,8 @@ void print_counterparts(std::ostream& out, const std::vector<counterpart_compari
   row head{"case", "natural arm", "injected counterpart", "agrees?", "stack"};
   if (style == table_style::markdown) head.emplace_back("where it differs: natural arm → counterpart");
   if (!rows.empty()) print_table(out, head, rows, style);
-  std::vector<std::string> words;
-  for (const auto& [verdict, count] : counts) words.push_back(fmt::format("{} {}", count, verdict));
-  out << fmt::format(
-      "{}: {}\n", plural(counterparts.size(), "comparison"),
-      words.empty() ? "no arm has an injected counterpart" : fmt::format("{}", fmt::join(words, ", ")));
+  out << fmt::format("{}: {}\n", plural(counterparts.size(), "comparison"),
+                     verdicts.empty() ? "no arm has an injected counterpart" : counted_words(verdicts));
 }
 
 nlohmann::ordered_json to_json(const std::vector<counterpart_comparison>& counterparts) {

@@ -23,6 +23,15 @@ void print_verdicts(std::ostream& out, const record& r, table_style style, const
 void print_claims(std::ostream& out, const std::vector<claim_verdict>& verdicts, table_style style,
                   const cost_notes& costs = {});
 
+/// The same as print_claims() prints as Markdown.
+struct claims_in_table {
+  std::vector<std::string> stacks{};  ///< "a: STACK": the letters that rows name them by
+  table_row head{};
+  std::vector<table_row> rows{};
+  std::string counts{};
+};
+claims_in_table table_of_claims(const std::vector<claim_verdict>& verdicts, const cost_notes& costs = {});
+
 /// Injected counterparts beside their natural arms: whether they agree, on which stack, and if not, where they differ.
 void print_counterparts(std::ostream& out, const std::vector<counterpart_comparison>& counterparts,
                         table_style style);

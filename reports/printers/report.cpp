@@ -36,7 +36,7 @@ result_of_run result_of(const arm_result& arm) {
   result_of_run seen;
   for (const observation& o : arm.trials) {
     signature s = signature_of(o);
-    if (std::find(seen.begin(), seen.end(), s) == seen.end()) seen.push_back(std::move(s));
+    if (std::ranges::find(seen, s) == seen.end()) seen.push_back(std::move(s));
   }
   return seen;
 }
@@ -85,8 +85,8 @@ void keep(kept_stack& stack, const std::string& name, const std::string& case_na
   std::string started = latest_run(arm);
   if (was_observed) {
     result_of_run seen = result_of(arm);
-    auto there = std::find_if(known.results.begin(), known.results.end(),
-                              [&](const kept_result& r) { return same(r.seen, seen); });
+    auto there =
+        std::ranges::find_if(known.results, [&](const kept_result& r) { return same(r.seen, seen); });
     if (there == known.results.end()) there = known.results.insert(there, {std::move(seen), arm, started});
     if (started < there->started) {
       there->earliest = arm;
@@ -124,22 +124,18 @@ struct memory_tables {
       }
     }
   }
-  [[nodiscard]] std::string markdown() const {
-    std::ostringstream out;
-    const auto put = [&](const char* title, const table_row& head, const auto& rows) {
+  [[nodiscard]] std::vector<report_part::table> tables() const {
+    std::vector<report_part::table> all;
+    const auto put = [&](const char* title, table_row head, const auto& rows) {
       if (rows.empty()) return;
-      print_heading(out, title, 3, table_style::markdown);
-      std::vector<table_row> all;
-      for (const auto& [row, letters] : rows) {
-        all.push_back(row);
-        all.back().push_back(fmt::format("{}", fmt::join(letters, ", ")));
-      }
-      print_table(out, head, all, table_style::markdown);
+      auto& table = all.emplace_back(report_part::table{title, std::move(head)});
+      for (const auto& [row, letters] : rows)
+        table.rows.emplace_back(row).push_back(fmt::format("{}", fmt::join(letters, ", ")));
     };
     put("Edges between failure and success",
         {"arm", "largest failing", "smallest succeeding", "unit", "stacks"}, edges);
     put("Handles that are never destroyed", {"arm", "handles", "MiB each", "measured", "stacks"}, leaks);
-    return out.str();
+    return all;
   }
 };
 
@@ -242,16 +238,16 @@ report report_builder::result(const baselines& recorded, const std::vector<claim
   all.unread = state_->unread;
   all.incomplete = state_->incomplete;
   all.runs = state_->runs;
-  std::sort(all.runs.begin(), all.runs.end(), is_before);
-  std::sort(all.unread.begin(), all.unread.end());
-  std::sort(all.incomplete.begin(), all.incomplete.end());
+  std::ranges::sort(all.runs, is_before);
+  std::ranges::sort(all.unread);
+  std::ranges::sort(all.incomplete);
   std::set<std::string> taken;
   std::vector<record>& merged = state_->merged;
   merged.reserve(state_->stacks.size());
   for (auto& [label, stack] : state_->stacks) {
     std::vector<std::string> names;
     for (const auto& [name, arm] : stack.arms) names.push_back(name);
-    std::sort(names.begin(), names.end());
+    std::ranges::sort(names);
     stack.merged = merged.size();
     record& of_stack = merged.emplace_back(stack.header);
     stack.file = file_name(stack.header, taken);
@@ -290,16 +286,28 @@ report report_builder::result(const baselines& recorded, const std::vector<claim
     all.stacks.push_back(std::move(shown));
   }
   all.matrix = matrix_of(merged);
-  std::ostringstream atlas, judged;
-  print_atlas(atlas, atlas_tables(merged, atlas_extent::overview), table_style::markdown);
-  if (!claims.empty())
-    judged << "What documents say, judged by these records. The letters are of this section.\n\n";
-  if (!claims.empty()) print_claims(judged, judge_claims(claims, merged), table_style::markdown, costs);
+  std::vector<report_part::table> atlas;
+  for (const named_table& t : atlas_tables(merged, atlas_extent::overview))
+    atlas.push_back({t.stack, t.head(), t.shown_rows()});
   all.parts = {
-      {"memory", "Memory", memory.markdown(),
-       "Not measured: no arm of these records has an edge between failure and success, or leaks handles."},
-      {"atlas", "Atlas", atlas.str(), "Not measured: these records have no sweep; cufault sweep makes them."},
-      {"claims", "Claims", judged.str(), "No claims were given."}};
+      {.id = "memory",
+       .title = "Memory",
+       .otherwise =
+           "Not measured: no arm of these records has an edge between failure and success, or leaks handles.",
+       .tables = memory.tables()},
+      {.id = "atlas",
+       .title = "Atlas",
+       .otherwise = "Not measured: these records have no sweep; cufault sweep makes them.",
+       .tables = std::move(atlas)},
+      {.id = "claims", .title = "Claims", .otherwise = "No claims were given."}};
+  if (!claims.empty()) {
+    claims_in_table judged = table_of_claims(judge_claims(claims, merged), costs);
+    report_part& part = all.parts.back();
+    part.before = "What documents say, judged by these records. The letters are of this section.";
+    part.list = std::move(judged.stacks);
+    part.tables = {{{}, std::move(judged.head), std::move(judged.rows)}};
+    part.after = std::move(judged.counts);
+  }
   return all;
 }
 
@@ -323,8 +331,8 @@ report_change report_builder::change_since(const std::string& name, const record
   const auto latest =
       std::find_if(all.runs.rbegin(), all.runs.rend(), [](const auto& r) { return !r.asked; });
   const kept_stack& stack = state_->stacks.at(latest->stack);
-  const bool asked = std::any_of(all.runs.begin(), all.runs.end(),
-                                 [&](const report_run& r) { return r.asked && r.name == name; });
+  const bool asked =
+      std::ranges::any_of(all.runs, [&](const report_run& r) { return r.asked && r.name == name; });
   record now = state_->merged[stack.merged];
   for (case_result& c : now.cases)  // of the same stack, what later runs observed
     std::erase_if(c.arms, [&](const arm_result& a) {
@@ -332,8 +340,8 @@ report_change report_builder::change_since(const std::string& name, const record
     });
   std::erase_if(now.cases, [](const case_result& c) { return c.arms.empty(); });
   const comparison found = compare(std::array{green, std::move(now)});
-  const auto& shown = *std::find_if(all.stacks.begin(), all.stacks.end(),
-                                    [&](const report::stack& s) { return s.run.stack == latest->stack; });
+  const auto& shown =
+      *std::ranges::find_if(all.stacks, [&](const report::stack& s) { return s.run.stack == latest->stack; });
   report_change change{.letter = shown.letter,
                        .now = latest->stack,
                        .green = name,
@@ -349,7 +357,7 @@ report_change report_builder::change_since(const std::string& name, const record
       ++change.unknown;
     } else {
       ++change.changed;
-      const auto alike = std::find_if(change.groups.begin(), change.groups.end(), [&](const auto& g) {
+      const auto alike = std::ranges::find_if(change.groups, [&](const auto& g) {
         return g.what.case_name == a.case_name && g.what.found.v == a.found.v &&
                without_call(g.what.found.why) == without_call(a.found.why);
       });
@@ -357,17 +365,15 @@ report_change report_builder::change_since(const std::string& name, const record
         alike->arms.push_back(a.arm);
         continue;
       }
-      const auto at = std::find_if(shown.run.arms.begin(), shown.run.arms.end(), [&](const report_arm& r) {
-        return r.arm == a.arm && r.case_name == a.case_name;
-      });
+      const auto at = std::ranges::find_if(
+          shown.run.arms, [&](const report_arm& r) { return r.arm == a.arm && r.case_name == a.case_name; });
       change.groups.push_back({a, at == shown.run.arms.end() ? std::string() : at->repeat, {a.arm}});
     }
   }
   const auto order = [](const report_change::group& g) {
     return std::pair(rank(g.what.found.v), -static_cast<int>(g.arms.size()));
   };
-  std::stable_sort(change.groups.begin(), change.groups.end(),
-                   [&](const auto& a, const auto& b) { return order(a) < order(b); });
+  std::ranges::stable_sort(change.groups, [&](const auto& a, const auto& b) { return order(a) < order(b); });
   return change;
 }
 

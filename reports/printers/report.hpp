@@ -8,6 +8,7 @@
 #include "reports/judge/comparison.hpp"
 #include "reports/matrix/observed_cells.hpp"
 #include "reports/printers/run_report.hpp"
+#include "reports/printers/table.hpp"
 
 #include <cstddef>
 #include <map>
@@ -47,11 +48,19 @@ struct report_change {
   std::size_t unknown = 0;  ///< arms that only one of the two observed
 };
 
-/// A part of a report that is as other commands print it.
+/// A part of a report that is as other commands print it: a line, a list, tables, and a line.
 struct report_part {
+  struct table {
+    std::string title{};
+    table_row head{};
+    std::vector<table_row> rows{};
+  };
   const char *id = "", *title = "";
-  std::string markdown{};
-  const char* otherwise = "";  ///< what stands there where it is empty
+  const char* otherwise = "";  ///< what stands there where there is no table
+  std::string before{};
+  std::vector<std::string> list{};
+  std::vector<table> tables{};
+  std::string after{};
 };
 
 /// What a report over any number of records shows. Each printer writes one format of it; none of them reads records.
