@@ -79,7 +79,7 @@ bool is_success(std::string_view name) {
 bool is_of_other_library(std::string_view name) {
   static constexpr std::array<std::string_view, 6> libraries{"cusolver", "cudnn", "nccl",
                                                              "cusparse", "cufft", "curand"};
-  return std::any_of(libraries.begin(), libraries.end(), [&](std::string_view library) {
+  return std::ranges::any_of(libraries, [&](std::string_view library) {
     return name.starts_with(library) && name.size() > library.size() && name[library.size()] >= 'A' &&
            name[library.size()] <= 'Z';
   });
@@ -91,8 +91,8 @@ bool is_status(std::string_view word) {
   if (word.ends_with("_ALLOC_FAILED") || word.ends_with("_ALLOCATION_FAILED") ||
       word == "CURAND_STATUS_INITIALIZATION_FAILED")
     return word.starts_with("CU");
-  return std::any_of(beginnings.begin(), beginnings.end(),
-                     [&](std::string_view beginning) { return word.starts_with(beginning); }) ||
+  return std::ranges::any_of(beginnings,
+                             [&](std::string_view beginning) { return word.starts_with(beginning); }) ||
          word == "ncclUnhandledCudaError" || is_status_without_cause(word);
 }
 
@@ -102,8 +102,8 @@ std::string in_capitals(const lexicon& known, std::string_view word) {
   std::string name(word);
   for (char& c : name)
     if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
-  const bool there = std::any_of(known.errors.begin(), known.errors.end(), [&](const error_name& e) {
-    return e.name == name || std::find(e.also.begin(), e.also.end(), name) != e.also.end();
+  const bool there = std::ranges::any_of(known.errors, [&](const error_name& e) {
+    return e.name == name || std::ranges::find(e.also, name) != e.also.end();
   });
   return there ? name : std::string{};
 }
@@ -201,9 +201,9 @@ bool is_status_without_cause(std::string_view status) {
   if (status.ends_with("_ALLOC_FAILED") || status.ends_with("_ALLOCATION_FAILED") ||
       status == "CURAND_STATUS_INITIALIZATION_FAILED" || status == "NVRTC_ERROR_COMPILATION")
     return false;
-  return std::any_of(beginnings.begin(), beginnings.end(),
-                     [&](std::string_view beginning) { return status.starts_with(beginning); }) ||
-         std::find(words.begin(), words.end(), status) != words.end();
+  return std::ranges::any_of(beginnings,
+                             [&](std::string_view beginning) { return status.starts_with(beginning); }) ||
+         std::ranges::find(words, status) != words.end();
 }
 
 std::string function_called(std::string_view word) {
@@ -268,7 +268,7 @@ event_finder::event_finder(const lexicon& known)
 
 void event_finder::add_fact(const std::string& name, const std::string& value) {
   auto& values = all_.facts[name];
-  if (values.size() < most_values && std::find(values.begin(), values.end(), value) == values.end())
+  if (values.size() < most_values && std::ranges::find(values, value) == values.end())
     values.push_back(one_line(value));
 }
 
@@ -279,7 +279,7 @@ void event_finder::keep(log_event e) {
     if (const auto at = std::lower_bound(ranks.begin(), ranks.end(), e.rank);
         at == ranks.end() || *at != e.rank)
       ranks.insert(at, e.rank);
-  const auto same = std::find_if(all_.events.begin(), all_.events.end(), [&](const log_event& other) {
+  const auto same = std::ranges::find_if(all_.events, [&](const log_event& other) {
     return other.id == e.id && other.status == e.status && other.call == e.call && other.lacks == e.lacks;
   });
   if (same != all_.events.end()) {
@@ -327,8 +327,7 @@ void event_finder::look_for_names(const log_line& line, std::vector<log_event>& 
     at = end;
   }
   for (const named& s : statuses) {
-    const bool there =
-        std::any_of(found.begin(), found.end(), [&](const log_event& e) { return e.status == s.name; });
+    const bool there = std::ranges::any_of(found, [&](const log_event& e) { return e.status == s.name; });
     if (there || s.name.size() > 80) continue;
     found.push_back({.id = "error." + s.name,
                      .role = event_role::failure,
@@ -344,7 +343,7 @@ void event_finder::look_for_names(const log_line& line, std::vector<log_event>& 
       e.call = last_call_;
   }
   if (calls.empty()) return;
-  const bool tells = std::any_of(found.begin(), found.end(), [](const log_event& e) {
+  const bool tells = std::ranges::any_of(found, [](const log_event& e) {
     return e.role == event_role::failure || e.role == event_role::cause || e.role == event_role::aside;
   });
   for (const named& c : calls) {
@@ -501,7 +500,7 @@ bool event_finder::look_beside_noise(const log_line& line, std::size_t across) {
   std::vector<std::size_t> ends;                           // of the words of each in found
   std::vector<std::pair<std::string, std::string>> facts;
   const auto any_of_hits = [&](std::size_t from, std::size_t to) {
-    return std::any_of(hits_.begin(), hits_.end(), [&](std::uint32_t w) { return w >= from && w < to; });
+    return std::ranges::any_of(hits_, [&](std::uint32_t w) { return w >= from && w < to; });
   };
   const bool names = any_of_hits(0, beginnings), names_gpu = any_of_hits(1, words_of_gpus().size());
   all_.names_gpu = all_.names_gpu || names_gpu;
@@ -565,7 +564,7 @@ bool event_finder::look_beside_noise(const log_line& line, std::size_t across) {
         call_of_line = event.call;  // another pattern knows the status
       if (!is_known || (e.role == event_role::failure && (event.status.empty() || is_success(event.status))))
         continue;
-      const auto same = std::find_if(found.begin(), found.end(), [&](const log_event& other) {
+      const auto same = std::ranges::find_if(found, [&](const log_event& other) {
         return other.id == event.id || (event.role == event_role::failure && other.role == event.role &&
                                         other.status == event.status);
       });
@@ -584,20 +583,19 @@ bool event_finder::look_beside_noise(const log_line& line, std::size_t across) {
   if (!noise_.empty()) return true;
   // What a back end of another vendor says is none of CUDA, whatever the exception is called.
   const bool of_other =
-      std::any_of(found.begin(), found.end(), [](const log_event& e) { return e.id == "process.other_gpu"; });
+      std::ranges::any_of(found, [](const log_event& e) { return e.id == "process.other_gpu"; });
   for (const auto& [name, value] : facts) {
     if (name == "cutag" && value.size() >= 3)
       add_fact("built_for_cuda", value.substr(0, value.size() - 1) + "." + value.back());
     else
       add_fact(name, value);
   }
-  std::sort(order.begin(), order.end());
+  std::ranges::sort(order);
   std::vector<log_event> in_order;
   // "operation not permitted" is the begin of "operation not permitted when stream is capturing", "out of memory" of what the killer of
   // the system says, and "initialization error" the end of "CUBLAS initialization error".
   const auto is_part = [&](std::size_t begin, std::size_t index) {
-    return found[index].role == event_role::failure &&
-           std::any_of(order.begin(), order.end(), [&](const auto& other) {
+    return found[index].role == event_role::failure && std::ranges::any_of(order, [&](const auto& other) {
              const auto& [from, which] = other;
              if (found[which].role == event_role::aside) return from <= begin && ends[which] >= ends[index];
              if (found[index].id.starts_with("error.") && found[which].role == event_role::failure &&
@@ -631,8 +629,7 @@ void event_finder::conclude() {
         {.id = id, .role = event_role::condition, .words = std::move(words), .anywhere = true});
   };
   const auto told = [&](std::string_view id) {
-    return std::any_of(all_.events.begin(), all_.events.end(),
-                       [&](const log_event& e) { return e.id == id; });
+    return std::ranges::any_of(all_.events, [&](const log_event& e) { return e.id == id; });
   };
   std::set<std::string> versions;
   for (const char* name : {"built_for_cuda", "cuda"})
@@ -717,8 +714,8 @@ log_findings event_finder::finish() {
   all_.cut_lines = lines_.cut();
   if (exception_.line > 0 && all_.lines - exception_.line <= lines_behind_exception)
     all_.events.push_back(std::move(exception_));
-  std::stable_sort(all_.events.begin(), all_.events.end(),
-                   [](const log_event& a, const log_event& b) { return a.line < b.line; });
+  std::ranges::stable_sort(all_.events,
+                           [](const log_event& a, const log_event& b) { return a.line < b.line; });
   conclude();
   log_findings found = std::move(all_);
   all_ = {};

@@ -60,8 +60,8 @@ class status_reader {
     });
     const std::string name = s.name.variant.empty() ? s.name.api : s.name.api + " " + s.name.variant;
     auto skip = before;
-    const auto text = std::find_if(o.notes.begin(), o.notes.end(),
-                                   [&](const note& n) { return n.name == name && skip-- == 0; });
+    const auto text =
+        std::ranges::find_if(o.notes, [&](const note& n) { return n.name == name && skip-- == 0; });
     if (text == o.notes.end()) return {};
     if (!finder_) finder_.emplace(known_);
     finder_->add(text->text);
@@ -316,7 +316,7 @@ std::vector<std::size_t> reports_of_causes(const std::vector<field_failure>& cat
   for (const known_cause& cause : known.causes) {
     std::set<std::string> sources;
     for (const field_failure& f : catalogue)
-      if (std::find(cause.failures.begin(), cause.failures.end(), f.id) != cause.failures.end())
+      if (std::ranges::find(cause.failures, f.id) != cause.failures.end())
         for (const std::string& source : f.sources)
           if (source.find('#') != std::string::npos) sources.insert(source);
     counts.push_back(sources.size());
@@ -335,8 +335,7 @@ int fit(const failure_seen& of_log, std::string_view status, std::string_view ca
 
 int fit(const failure_seen& of_log, const failure_pattern& pattern) {
   const auto any = [](const std::vector<std::string>& patterns, const std::string& text) {
-    return std::any_of(patterns.begin(), patterns.end(),
-                       [&](const std::string& p) { return matches(p, text); });
+    return std::ranges::any_of(patterns, [&](const std::string& p) { return matches(p, text); });
   };
   if (!any(pattern.status, of_log.status)) return 0;
   if (pattern.call.empty() || of_log.call.empty()) return 2;

@@ -26,8 +26,8 @@ constexpr std::uint64_t lines_behind = 12;
 constexpr std::uint64_t lines_before = 40;
 
 bool matches_any(const std::vector<std::string>& patterns, const std::string& text) {
-  return std::any_of(patterns.begin(), patterns.end(),
-                     [&](const std::string& p) { return fnmatch(p.c_str(), text.c_str(), 0) == 0; });
+  return std::ranges::any_of(patterns,
+                             [&](const std::string& p) { return fnmatch(p.c_str(), text.c_str(), 0) == 0; });
 }
 
 bool is_of(const std::vector<std::string>& patterns, const log_event& e) {
@@ -127,8 +127,7 @@ bool shows_all(const candidate& c, const std::vector<failure_seen>& failures, co
 
 bool is_of_framework(const log_findings& log, const std::string& framework) {
   const auto named = log.facts.find("framework");
-  return named != log.facts.end() &&
-         std::find(named->second.begin(), named->second.end(), framework) != named->second.end();
+  return named != log.facts.end() && std::ranges::find(named->second, framework) != named->second.end();
 }
 
 /// A look that only some logs can have supports the cause where it holds, and records where documents know this failure of it, too.
@@ -136,9 +135,9 @@ void weigh_records(candidate& c, const failure_seen& failure, const log_findings
                    const knowledge& known) {
   ranked_cause& cause = c.cause;
   for (const failure_pattern& look : cause.what->looks) {
-    const bool holds =
-        look.when.empty() || std::any_of(log.events.begin(), log.events.end(),
-                                         [&](const log_event& e) { return is_of(look.when, e); });
+    const bool holds = look.when.empty() || std::ranges::any_of(log.events, [&](const log_event& e) {
+                         return is_of(look.when, e);
+                       });
     const int fits = holds ? fit(failure, look) : 0;
     if (fits == 0) continue;
     cause.fits = std::max(cause.fits, fits);
@@ -223,9 +222,9 @@ bool is_contradicted(const std::string& text, const ranked_cause& cause) {
   std::set<std::string> said = variables_in(text);
   for (const tried_remedy& t : cause.clears)
     for (const std::string& variable : variables_in(t.words)) said.erase(variable);
-  return std::any_of(cause.does_not_clear.begin(), cause.does_not_clear.end(), [&](const tried_remedy& t) {
+  return std::ranges::any_of(cause.does_not_clear, [&](const tried_remedy& t) {
     const std::set<std::string> tried = variables_in(t.words);
-    return std::any_of(tried.begin(), tried.end(), [&](const std::string& v) { return said.contains(v); });
+    return std::ranges::any_of(tried, [&](const std::string& v) { return said.contains(v); });
   });
 }
 
@@ -278,15 +277,13 @@ int distance_to(const log_findings& log, std::string_view arm) {
 void add_remedies(ranked_cause& cause, const failure_seen& failure, const log_findings& log,
                   const knowledge& known) {
   for (const recorded_remedy& r : known.records.remedies) {
-    const bool against = std::any_of(r.answers.begin(), r.answers.end(), [&](const std::string& arm) {
-      return cause.natural_arms.contains(arm);
+    const bool against = std::ranges::any_of(
+        r.answers, [&](const std::string& arm) { return cause.natural_arms.contains(arm); });
+    const bool same_cause = std::ranges::any_of(cause.what->arms, [&](const std::string& p) {
+      return p.substr(0, p.find('/')) == r.arm.substr(0, r.arm.find('/'));
     });
-    const bool same_cause = std::any_of(
-        cause.what->arms.begin(), cause.what->arms.end(),
-        [&](const std::string& p) { return p.substr(0, p.find('/')) == r.arm.substr(0, r.arm.find('/')); });
-    const bool same_failure = std::any_of(r.failures.begin(), r.failures.end(), [&](const failure_seen& f) {
-      return fit(failure, f.status, f.call) >= 2;
-    });
+    const bool same_failure = std::ranges::any_of(
+        r.failures, [&](const failure_seen& f) { return fit(failure, f.status, f.call) >= 2; });
     const std::string case_name = r.arm.substr(0, r.arm.find('/'));
     // One that says not what it is against: where the case has arms of this cause alone.
     const auto is_of_case = [&](const std::string& arm) { return arm.substr(0, arm.find('/')) == case_name; };
@@ -306,8 +303,7 @@ void add_remedies(ranked_cause& cause, const failure_seen& failure, const log_fi
     const std::size_t cleared_here = here(r.cleared_on), failed_here = here(r.failed_on);
     if (cleared_here + failed_here == 0) continue;
     auto& list = failed_here == 0 ? cause.clears : cause.does_not_clear;
-    const auto same =
-        std::find_if(list.begin(), list.end(), [&](const tried_remedy& t) { return t.words == r.words; });
+    const auto same = std::ranges::find_if(list, [&](const tried_remedy& t) { return t.words == r.words; });
     if (same == list.end()) {
       list.push_back({r.words, r.arm, cleared_here, failed_here});
       continue;
@@ -320,7 +316,7 @@ void add_remedies(ranked_cause& cause, const failure_seen& failure, const log_fi
     return std::ranges::any_of(cause.clears, [&](const tried_remedy& c) { return c.words == t.words; });
   });
   for (auto* list : {&cause.clears, &cause.does_not_clear})
-    std::stable_sort(list->begin(), list->end(), [&](const tried_remedy& a, const tried_remedy& b) {
+    std::ranges::stable_sort(*list, [&](const tried_remedy& a, const tried_remedy& b) {
       const auto key = [&](const tried_remedy& t) {
         return std::pair(distance_to(log, t.arm), -static_cast<long>(t.cleared + t.failed));
       };
@@ -335,8 +331,7 @@ void add_cures(ranked_cause& cause, const log_findings& log) {
   };
   if (const auto named = log.facts.find("framework"); named != log.facts.end())
     for (const framework_cure& cure : cause.what->cures)
-      if (std::find(named->second.begin(), named->second.end(), cure.of) != named->second.end())
-        add(cure.text);
+      if (std::ranges::find(named->second, cure.of) != named->second.end()) add(cure.text);
   for (const std::string& text : cause.what->said_to_clear) add(text);
 }
 
@@ -448,8 +443,7 @@ void leave_out_what_is_not_sure(log_findings& log) {
            (e.lacks == event_needs::call || (e.lacks == event_needs::gpu && !log.names_gpu));
   });
   // A program for another vendor's GPUs names exceptions as one for CUDA does.
-  if (std::any_of(log.events.begin(), log.events.end(),
-                  [](const log_event& e) { return e.id == "process.other_gpu"; }))
+  if (std::ranges::any_of(log.events, [](const log_event& e) { return e.id == "process.other_gpu"; }))
     std::erase_if(log.events, [](const log_event& e) {
       return e.role == event_role::failure && e.id.starts_with("error.") &&
              e.words.find("CUDA") == std::string::npos && !e.words.starts_with("cu");
@@ -462,7 +456,7 @@ void leave_out_what_is_not_sure(log_findings& log) {
     return e.role == event_role::failure && !is_refusal(e) && !is_status_without_cause(e.status) &&
            (e.lacks == event_needs::nothing || !e.call.empty());
   };
-  if (std::none_of(log.events.begin(), log.events.end(), is_sure)) return;
+  if (std::ranges::none_of(log.events, is_sure)) return;
   std::erase_if(log.events, [&](const log_event& e) {
     return e.role == event_role::failure && !is_sure(e) && (is_refusal(e) || e.id.starts_with("error."));
   });
@@ -471,8 +465,8 @@ void leave_out_what_is_not_sure(log_findings& log) {
 /// The first event that names a cause and is a failure by itself.
 std::optional<log_event> named_failure(const log_findings& log, const lexicon& words) {
   for (log_event e : log.events) {
-    const auto of = std::find_if(words.events.begin(), words.events.end(),
-                                 [&](const event_pattern& p) { return p.id == e.id && !p.fails.empty(); });
+    const auto of = std::ranges::find_if(
+        words.events, [&](const event_pattern& p) { return p.id == e.id && !p.fails.empty(); });
     if (of == words.events.end()) continue;
     e.status = of->fails;
     return e;
@@ -486,7 +480,7 @@ void leave_out_what_has_no_causes(log_findings& log, const lexicon& words) {
     return e.role == event_role::failure &&
            (is_status_without_cause(e.status) || e.status == "ncclUnhandledCudaError");
   };
-  if (named_failure(log, words) || std::any_of(log.events.begin(), log.events.end(), [&](const log_event& e) {
+  if (named_failure(log, words) || std::ranges::any_of(log.events, [&](const log_event& e) {
         return e.role == event_role::failure && !has_none(e);
       }))
     std::erase_if(log.events, has_none);
@@ -506,8 +500,7 @@ std::optional<log_event> take_driver_failure(log_findings& log) {
     }
   if (said.empty()) return std::nullopt;
   const auto first = [&](auto wanted) {
-    const auto at =
-        std::find_if(said.begin(), said.end(), [&](const log_event* e) { return wanted(e->status); });
+    const auto at = std::ranges::find_if(said, [&](const log_event* e) { return wanted(e->status); });
     return at == said.end() ? nullptr : *at;
   };
   const log_event* chosen = first([&](const std::string& status) { return others.contains(status); });
@@ -529,13 +522,12 @@ void leave_out_other_ranks(explanation& result) {
   for (const log_event& e : log.events)
     if (e.role == event_role::failure && e.rank >= 0) failures.push_back(&e);
   if (failures.empty()) return;
-  const bool timed = std::all_of(failures.begin(), failures.end(), [&](const log_event* e) {
+  const bool timed = std::ranges::all_of(failures, [&](const log_event* e) {
     return e->seconds && comparable_times(*e->seconds, *failures.front()->seconds);
   });
-  const auto first =
-      std::min_element(failures.begin(), failures.end(), [&](const log_event* a, const log_event* b) {
-        return timed ? *a->seconds < *b->seconds : a->line < b->line;
-      });
+  const auto first = std::ranges::min_element(failures, [&](const log_event* a, const log_event* b) {
+    return timed ? *a->seconds < *b->seconds : a->line < b->line;
+  });
   const int rank = (*first)->rank;
   result.ranks = {.first = rank, .all = log.ranks.size(), .by_time = timed};
   std::erase_if(log.events, [&](const log_event& e) {
@@ -545,16 +537,16 @@ void leave_out_other_ranks(explanation& result) {
 }
 
 void add_aside(explanation& e, const lexicon& words) {
-  auto first = std::find_if(e.log.events.begin(), e.log.events.end(), [](const log_event& event) {
+  auto first = std::ranges::find_if(e.log.events, [](const log_event& event) {
     return event.role == event_role::aside && event.id != "driver.said";
   });
   if (first == e.log.events.end())
-    first = std::find_if(e.log.events.begin(), e.log.events.end(),
-                         [](const log_event& event) { return event.role == event_role::aside; });
+    first = std::ranges::find_if(e.log.events,
+                                 [](const log_event& event) { return event.role == event_role::aside; });
   if (first == e.log.events.end()) return;
   e.aside = *first;
-  const auto named = std::find_if(words.causes.begin(), words.causes.end(),
-                                  [&](const known_cause& c) { return is_of(c.named_by, *first); });
+  const auto named =
+      std::ranges::find_if(words.causes, [&](const known_cause& c) { return is_of(c.named_by, *first); });
   if (named != words.causes.end()) e.aside_cause = &*named;
 }
 
@@ -582,8 +574,8 @@ std::vector<candidate> candidates_for(const log_findings& log, const log_event& 
   std::vector<failure_seen> failures;
   for (const log_event& e : log.events)
     if (e.role == event_role::failure && !e.call.empty() && !e.driver &&
-        std::none_of(failures.begin(), failures.end(),
-                     [&](const failure_seen& f) { return f.status == e.status && f.call == e.call; }))
+        std::ranges::none_of(failures,
+                             [&](const failure_seen& f) { return f.status == e.status && f.call == e.call; }))
       failures.push_back({e.status, e.call});
   std::vector<candidate> all;
   for (std::size_t i = 0; i < known.words.causes.size(); ++i) {
@@ -598,7 +590,7 @@ std::vector<candidate> candidates_for(const log_findings& log, const log_event& 
     c.cause.points = c.speaks + c.cause.often + (c.cause.shows_all ? 1 : 0);
     if (c.cause.sure == confidence::named || c.cause.fits > 0) all.push_back(std::move(c));
   }
-  std::sort(all.begin(), all.end(), [](const candidate& a, const candidate& b) { return a.key() < b.key(); });
+  std::ranges::sort(all, [](const candidate& a, const candidate& b) { return a.key() < b.key(); });
   put_finer_first(all);
   return all;
 }
@@ -622,16 +614,15 @@ explanation explain(log_findings log, const knowledge& known, std::size_t at_mos
   if (result.driver) {
     // The library's status stands for it in the log; its cause is that of the driver's.
     all = candidates_for(result.log, *result.driver, known);
-    const auto of_library =
-        std::find_if(result.log.events.begin(), result.log.events.end(),
-                     [](const log_event& e) { return e.role == event_role::failure && !e.driver; });
+    const auto of_library = std::ranges::find_if(
+        result.log.events, [](const log_event& e) { return e.role == event_role::failure && !e.driver; });
     result.failure = of_library == result.log.events.end() ? *result.driver : *of_library;
   }
   for (const log_event& e : result.log.events) {
     if (result.driver || e.role != event_role::failure) continue;
     if (!result.failure) result.failure = e;
     all = candidates_for(result.log, e, known);
-    if (std::any_of(all.begin(), all.end(), [](const candidate& c) { return c.cause.fits > 0; })) {
+    if (std::ranges::any_of(all, [](const candidate& c) { return c.cause.fits > 0; })) {
       result.failure = e;
       break;
     }

@@ -86,8 +86,8 @@ class chooser {
       return is_call(one) && words.is_question(status_of(one), one.call.substr(0, one.call.find('#')));
     };
     const auto is_failure = [&](const said_line& one) { return is_call(one) && !is_question(one); };
-    auto found = std::find_if(all.begin(), all.end(), tells_status);
-    if (found == all.end()) found = std::find_if(all.begin(), all.end(), is_failure);
+    auto found = std::ranges::find_if(all, tells_status);
+    if (found == all.end()) found = std::ranges::find_if(all, is_failure);
     if (found == all.end() && !told_else)
       if (const auto last = std::find_if(all.rbegin(), all.rend(), is_call); last != all.rend())
         found = last.base() - 1;
@@ -150,8 +150,8 @@ class chooser {
   }
   [[nodiscard]] bool is_harmless(const std::string& text) const {
     if (text.find("CUDA_ERROR_NOT_READY") != text.npos) return true;
-    return std::any_of(harmless_.begin(), harmless_.end(),
-                       [&](const text_pattern& pattern) { return pattern.find(text).has_value(); });
+    return std::ranges::any_of(harmless_,
+                               [&](const text_pattern& pattern) { return pattern.find(text).has_value(); });
   }
   std::vector<text_pattern> harmless_;
 };
@@ -175,8 +175,8 @@ std::vector<said_line> lines_below(const fs::path& folder, const fs::path& own, 
       }
     });
   }
-  std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.when < b.when; });
-  if (std::any_of(all.begin(), all.end(), [](const auto& one) { return one.who == "CUDA"; })) return all;
+  std::ranges::stable_sort(all, [](const auto& a, const auto& b) { return a.when < b.when; });
+  if (std::ranges::any_of(all, [](const auto& one) { return one.who == "CUDA"; })) return all;
   each_line(driver_log, from, [&](const std::string& line) {
     const auto read = driver_log_line_of(line);
     if (!read || read->severity != "E") return;

@@ -146,8 +146,8 @@ std::vector<T> list_of(const json_cursor& top, std::string_view key) {
 }
 
 bool any_fits(const std::string& pattern, const std::set<std::string>& ids) {
-  return std::any_of(ids.begin(), ids.end(),
-                     [&](const std::string& id) { return fnmatch(pattern.c_str(), id.c_str(), 0) == 0; });
+  return std::ranges::any_of(
+      ids, [&](const std::string& id) { return fnmatch(pattern.c_str(), id.c_str(), 0) == 0; });
 }
 
 /// A word that is spelt wrong in a table would never be found out.
@@ -204,17 +204,17 @@ void check_names(const lexicon& known, const fs::path& folder) {
 
 bool lexicon::is_question(const std::string& status, const std::string& call) const {
   const auto fits = [](const std::vector<std::string>& patterns, const std::string& text) {
-    return std::any_of(patterns.begin(), patterns.end(),
-                       [&](const auto& pattern) { return fnmatch(pattern.c_str(), text.c_str(), 0) == 0; });
+    return std::ranges::any_of(
+        patterns, [&](const auto& pattern) { return fnmatch(pattern.c_str(), text.c_str(), 0) == 0; });
   };
-  return std::any_of(questions.begin(), questions.end(), [&](const failure_pattern& p) {
+  return std::ranges::any_of(questions, [&](const failure_pattern& p) {
     return fits(p.status, status) && (p.call.empty() || fits(p.call, call));
   });
 }
 
 std::string lexicon::canonical(std::string_view status) const {
   for (const error_name& e : errors) {
-    if (e.name == status || std::find(e.also.begin(), e.also.end(), status) != e.also.end()) return e.name;
+    if (e.name == status || std::ranges::find(e.also, status) != e.also.end()) return e.name;
     if (e.name.starts_with("CUBLAS_STATUS_") && std::string_view(e.name).substr(14) == status) return e.name;
   }
   return std::string(status);
@@ -248,7 +248,7 @@ lexicon load_lexicon(const fs::path& folder) {
     if (entry.path().extension() == ".json") tables.push_back(entry.path());
   if (tables.empty())
     throw input_error(fmt::format("{}: there is no table of events", (folder / "events").string()));
-  std::sort(tables.begin(), tables.end());
+  std::ranges::sort(tables);
   for (const fs::path& file : tables) {
     const json_cursor top = top_of(file, {"schema", "source", "events"});
     for (event_pattern& e : list_of<event_pattern>(top, "events")) {

@@ -162,7 +162,7 @@ constexpr std::array<std::string_view, 17> beginnings_of_source{
     "raise ",  "//",      "printf(", "logger.", "logging.",  "static_assert", "assert(", "git "};
 
 bool is_in(const auto& words, std::string_view word) {
-  return std::find(words.begin(), words.end(), word) != words.end();
+  return std::ranges::find(words, word) != words.end();
 }
 
 /// "1a2b3c4 Handle" or "[main 1a2b3c4] Handle": a commit.
@@ -209,9 +209,9 @@ bool speaks_of_no_failure(std::string_view lower) {
   const auto at = lower.find_first_not_of(' ');
   if (at == std::string_view::npos) return false;
   std::string_view text = lower.substr(at);
-  if (begins_with_commit(text) ||
-      std::any_of(beginnings_of_source.begin(), beginnings_of_source.end(),
-                  [&](std::string_view beginning) { return text.starts_with(beginning); }))
+  if (begins_with_commit(text) || std::ranges::any_of(beginnings_of_source, [&](std::string_view beginning) {
+        return text.starts_with(beginning);
+      }))
     return true;
   if (text.starts_with("$ ") || text.starts_with("ok ") || text.starts_with("xfail ")) return true;
   if (text.size() > 2 && text.starts_with("--") && is_letter(text[2])) return true;
@@ -243,21 +243,21 @@ bool is_only_spoken_of(std::string_view lower, std::size_t begin, std::size_t en
     if (is_in(denials, word) || word.ends_with("n't")) return true;
     rest.remove_prefix(std::max<std::size_t>(1, length));
   }
-  if (std::any_of(denials_within.begin(), denials_within.end(), [&](std::string_view d) {
+  if (std::ranges::any_of(denials_within, [&](std::string_view d) {
         return lower.substr(clause, begin - clause).find(d) != std::string_view::npos;
       }))
     return true;
   std::size_t stop = end;
   while (stop < lower.size() && !ends(stop, ".!?;")) ++stop;
   const std::string_view behind = lower.substr(end, stop - end);
-  if (std::any_of(denials_behind.begin(), denials_behind.end(),
-                  [&](std::string_view d) { return behind.find(d) != std::string_view::npos; }))
+  if (std::ranges::any_of(denials_behind,
+                          [&](std::string_view d) { return behind.find(d) != std::string_view::npos; }))
     return true;
   if (stop == lower.size() || lower[stop] != '?') return false;
   const auto first = lower.find_first_not_of(" \"'(", sentence);
-  return first != std::string_view::npos &&
-         std::any_of(questions.begin(), questions.end(),
-                     [&](std::string_view q) { return lower.substr(first).starts_with(q); });
+  return first != std::string_view::npos && std::ranges::any_of(questions, [&](std::string_view q) {
+           return lower.substr(first).starts_with(q);
+         });
 }
 
 bool is_exception(std::string_view line) {
@@ -265,8 +265,7 @@ bool is_exception(std::string_view line) {
   const std::string_view name = line.substr(0, end);
   if (name.empty() || !is_letter(name.front()) || (end != std::string_view::npos && line[end] != ':'))
     return false;
-  if (std::any_of(name.begin(), name.end(),
-                  [](char c) { return !is_letter(c) && c != '.' && (c < '0' || c > '9'); }))
+  if (std::ranges::any_of(name, [](char c) { return !is_letter(c) && c != '.' && (c < '0' || c > '9'); }))
     return false;
   for (const std::string_view kind : {"Error", "Exception", "Interrupt", "Exit", "OutOfResources"})
     if (name.ends_with(kind)) return true;

@@ -170,8 +170,8 @@ constexpr std::size_t small = 4;
 
 /// The text that most have; empty where most have none.
 std::string most_frequent(const std::map<std::string, std::size_t>& texts) {
-  const auto most = std::max_element(texts.begin(), texts.end(),
-                                     [](const auto& a, const auto& b) { return a.second < b.second; });
+  const auto most =
+      std::ranges::max_element(texts, [](const auto& a, const auto& b) { return a.second < b.second; });
   return most == texts.end() ? std::string() : most->first;
 }
 
@@ -181,8 +181,7 @@ std::string where_cells_changed(std::vector<example> cells, const std::string& g
   constexpr std::size_t readable = 160;
   std::erase_if(cells,
                 [&](const example& e) { return group_of(e.name.substr(0, e.name.find('/'))) != group; });
-  for (example& e : cells)
-    e.outcome = std::binary_search(changed.begin(), changed.end(), e.name) ? "changed" : "same";
+  for (example& e : cells) e.outcome = std::ranges::binary_search(changed, e.name) ? "changed" : "same";
   constexpr std::array<std::string_view, 4> preferred{"state", "timing", "fault", "operation"};
   if (cells.size() < 2) return {};
   const auto lines = describe_where(rules_for(std::move(cells), {.preferred = preferred}), "changed", "cell");
@@ -258,7 +257,7 @@ release_changes change_finder::found() const {
     c.until = s.releases[until].version;
     c.driver_before = most_frequent(before);
     c.driver_since = most_frequent(now);
-    std::sort(c.arms.begin(), c.arms.end());
+    std::ranges::sort(c.arms);
     c.arms.erase(std::unique(c.arms.begin(), c.arms.end()), c.arms.end());
     const auto cells = s.cells.find({first.after, first.at_latest});
     if (cells != s.cells.end() && of.size() == 1 && c.of.starts_with(matrix_family) && c.arms.size() >= small)
@@ -326,9 +325,8 @@ release_columns columns_of(const std::vector<std::optional<release_of_stack>>& s
     name = stacks[i]->version;
     indexes.push_back(i);
   }
-  const auto most = std::max_element(machines.begin(), machines.end(), [](const auto& a, const auto& b) {
-    return a.second.size() < b.second.size();
-  });
+  const auto most = std::ranges::max_element(
+      machines, [](const auto& a, const auto& b) { return a.second.size() < b.second.size(); });
   release_columns columns;
   if (most == machines.end()) return columns;
   std::tie(columns.gpu, columns.driver) = most->first;

@@ -204,7 +204,7 @@ history::added history::add(const record& r) {
         const auto to = from + static_cast<std::ptrdiff_t>(made.trials);
         const std::vector<observation> trials(from, to);
         from = to;
-        if (trials.empty() || !std::all_of(trials.begin(), trials.end(), comparable)) continue;
+        if (trials.empty() || !std::ranges::all_of(trials, comparable)) continue;
         const std::string by = made.commit + (made.dirty ? ", modified" : "");
         auto [run, fresh_run] = runs.try_emplace({made.started, made.seed, by}, 0);
         if (fresh_run) {
@@ -288,10 +288,9 @@ history_view history::view(const std::vector<std::string>& patterns) {
 
   statement of_arm(*in_, "SELECT run, seen, trials, races FROM result WHERE arm = ? ORDER BY run");
   for (const auto& [id, name] : names) {
-    const bool asked =
-        patterns.empty() || std::any_of(patterns.begin(), patterns.end(), [&arm = name](const auto& p) {
-          return fnmatch(p.c_str(), arm.c_str(), 0) == 0;
-        });
+    const bool asked = patterns.empty() || std::ranges::any_of(patterns, [&arm = name](const auto& p) {
+                         return fnmatch(p.c_str(), arm.c_str(), 0) == 0;
+                       });
     if (!asked) continue;
     history_arm arm{.name = name};
     std::map<std::size_t, std::size_t> entry_at;                            // by stack

@@ -16,15 +16,13 @@
 namespace cufault {
 
 std::vector<file_history> file_histories(std::vector<std::pair<std::string, nlohmann::json>> files) {
-  std::stable_sort(files.begin(), files.end(), [](const auto& a, const auto& b) {
-    return version_from(a.first) < version_from(b.first);
-  });
+  std::ranges::stable_sort(
+      files, [](const auto& a, const auto& b) { return version_from(a.first) < version_from(b.first); });
   std::vector<file_history> all;
   for (const auto& [release, of] : files)
     for (const file_fact& f : file_facts_of({{"files", of}})) {
       if (f.name.ends_with("build id")) continue;
-      auto known =
-          std::find_if(all.begin(), all.end(), [&](const file_history& h) { return h.name == f.name; });
+      auto known = std::ranges::find_if(all, [&](const file_history& h) { return h.name == f.name; });
       if (known == all.end()) known = all.insert(all.end(), {.name = f.name});
       const std::string words = fmt::format("{}", fmt::join(f.words, " "));
       if (known->ranges.empty() || known->ranges.back().words != words)
@@ -77,7 +75,7 @@ std::vector<release_note> release_notes_from(const json_cursor& top) {
     if (ours.has("why")) n.why = ours.at("why").string();
     if (ours.has("arms")) n.arms = strings(ours.at("arms"));
     if (!met.insert(n.id).second) at.at("id").fail(fmt::format("\"{}\" twice", n.id));
-    if (std::find(verdicts.begin(), verdicts.end(), n.verdict) == verdicts.end())
+    if (std::ranges::find(verdicts, n.verdict) == verdicts.end())
       ours.at("verdict").fail("expected confirmed, not_seen or not_tried");
     if (n.arms.empty() != (n.verdict == "not_tried"))
       ours.fail("confirmed and not_seen name arms, and not_tried names none");
@@ -91,11 +89,11 @@ std::vector<std::size_t> changes_of_note(const release_note& note, const std::ve
   if (note.verdict != "confirmed") return found;
   for (std::size_t i = 0; i < all.size(); ++i) {
     const auto& calls = all[i].calls;
-    const bool of_these_calls = calls.empty() || note.calls.empty() ||
-                                std::any_of(note.calls.begin(), note.calls.end(),
-                                            [&](const auto& call) { return calls.contains(call); });
-    if (of_these_calls && std::any_of(note.arms.begin(), note.arms.end(), [&](const std::string& arm) {
-          return std::binary_search(all[i].arms.begin(), all[i].arms.end(), arm);
+    const bool of_these_calls =
+        calls.empty() || note.calls.empty() ||
+        std::ranges::any_of(note.calls, [&](const auto& call) { return calls.contains(call); });
+    if (of_these_calls && std::ranges::any_of(note.arms, [&](const std::string& arm) {
+          return std::ranges::binary_search(all[i].arms, arm);
         }))
       found.push_back(i);
   }

@@ -92,7 +92,7 @@ bool writes_outside(const fact_map& facts) {
   const auto written = facts.find("written");
   const auto* operands =
       written == facts.end() ? nullptr : std::get_if<std::vector<std::string>>(&written->second);
-  return operands != nullptr && std::find(operands->begin(), operands->end(), "outside") != operands->end();
+  return operands != nullptr && std::ranges::find(*operands, "outside") != operands->end();
 }
 
 bool never_returned(const step& s) {
@@ -159,7 +159,7 @@ std::string differing_facts(const step& was, const step& is) {
   std::string text;
   for (const std::string& name : names) {
     std::string words = name;
-    std::replace(words.begin(), words.end(), '_', ' ');
+    std::ranges::replace(words, '_', ' ');
     text += (text.empty() ? "" : ", ") + words;
   }
   return text;
@@ -179,7 +179,7 @@ std::map<call_name, const step*> named_steps(const signature& s) {
 }
 
 void join(std::vector<transition>& all, transition t) {
-  const auto same = std::find_if(all.begin(), all.end(), [&](const transition& o) {
+  const auto same = std::ranges::find_if(all, [&](const transition& o) {
     return std::tie(o.how, o.from, o.to, o.what) == std::tie(t.how, t.from, t.to, t.what);
   });
   if (same == all.end())
@@ -257,7 +257,7 @@ std::vector<transition> transition_of_preparation(const arm_result& made, bool b
 }
 
 const plateau* plateau_with(const std::vector<plateau>& all, const signature& s) {
-  const auto found = std::find_if(all.begin(), all.end(), [&](const plateau& p) { return p.seen == s; });
+  const auto found = std::ranges::find_if(all, [&](const plateau& p) { return p.seen == s; });
   return found == all.end() ? nullptr : &*found;
 }
 
@@ -269,8 +269,8 @@ const plateau& opposite(const std::vector<plateau>& all, const plateau& of, std:
                last = p.last_level.value_or(level);
     return std::max({first - level, level - last, std::int64_t{0}});
   };
-  return *std::min_element(all.begin(), all.end(),
-                           [&](const plateau& a, const plateau& b) { return away(a) < away(b); });
+  return *std::ranges::min_element(all,
+                                   [&](const plateau& a, const plateau& b) { return away(a) < away(b); });
 }
 
 /// Of an arm that compare_arms() finds to differ, for the reason `why`.

@@ -57,8 +57,7 @@ bool alike(const history_entry& a, const history_entry& b) {
   if (!a.races && !b.races) return a.results.front().id == b.results.front().id;
   std::set<int> ids;
   for (const auto& r : a.results) ids.insert(r.id);
-  return std::any_of(b.results.begin(), b.results.end(),
-                     [&](const history_result& r) { return ids.contains(r.id); });
+  return std::ranges::any_of(b.results, [&](const history_result& r) { return ids.contains(r.id); });
 }
 
 /// Of every two stacks how far they are from each other, for arms of a case. Stacks of which one says nothing of the other are furthest.
@@ -120,7 +119,7 @@ void arrange(history_view& view) {
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::vector<std::vector<std::string>> keys;
   for (const auto& s : view.stacks) keys.push_back(order_of(s));
-  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return keys[a] < keys[b]; });
+  std::ranges::sort(order, [&](std::size_t a, std::size_t b) { return keys[a] < keys[b]; });
   std::vector<std::size_t> place(order.size());
   std::vector<history_stack> sorted;
   for (std::size_t i = 0; i < order.size(); ++i) {
@@ -132,17 +131,15 @@ void arrange(history_view& view) {
   for (auto& arm : view.arms) {
     for (auto& entry : arm.entries) {
       entry.stack = place[entry.stack];
-      std::sort(entry.results.begin(), entry.results.end(), [](const auto& a, const auto& b) {
+      std::ranges::sort(entry.results, [](const auto& a, const auto& b) {
         return std::tuple(b.runs, b.trials, a.seen) < std::tuple(a.runs, a.trials, b.seen);
       });
-      std::stable_sort(entry.samples.begin(), entry.samples.end(),
-                       [](const auto& a, const auto& b) { return a.started < b.started; });
+      std::ranges::stable_sort(entry.samples,
+                               [](const auto& a, const auto& b) { return a.started < b.started; });
     }
-    std::sort(arm.entries.begin(), arm.entries.end(),
-              [](const auto& a, const auto& b) { return a.stack < b.stack; });
+    std::ranges::sort(arm.entries, [](const auto& a, const auto& b) { return a.stack < b.stack; });
   }
-  std::stable_sort(view.arms.begin(), view.arms.end(),
-                   [](const auto& a, const auto& b) { return a.name < b.name; });
+  std::ranges::stable_sort(view.arms, [](const auto& a, const auto& b) { return a.name < b.name; });
   distances far(view.stacks);
   for (auto& arm : view.arms) {
     const std::string case_name = arm.name.substr(0, arm.name.find('/'));

@@ -51,7 +51,7 @@ inline constexpr std::array advices{
     advice{verdict::ok, {}}};
 
 inline std::size_t rank(verdict v) {
-  const auto at = std::find_if(advices.begin(), advices.end(), [&](const advice& a) { return a.v == v; });
+  const auto at = std::ranges::find_if(advices, [&](const advice& a) { return a.v == v; });
   return static_cast<std::size_t>(at - advices.begin());
 }
 

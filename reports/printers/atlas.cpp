@@ -285,10 +285,9 @@ std::map<std::string, std::vector<swept_operation>> operations_in(std::span<cons
         return static_cast<int>(sweep.second.size()) == sweep.first.second;
       };
       const auto& compared = sweeps.compared;
-      const auto best =
-          std::max_element(compared.begin(), compared.end(), [&](const auto& one, const auto& other) {
-            return std::pair{whole(one), one.first} < std::pair{whole(other), other.first};
-          });
+      const auto best = std::ranges::max_element(compared, [&](const auto& one, const auto& other) {
+        return std::pair{whole(one), one.first} < std::pair{whole(other), other.first};
+      });
       if (best != compared.end()) {
         swept_operation o{
             .name = name.first, .first = name.second, .depth = best->second.begin()->second.depth};
@@ -403,8 +402,7 @@ std::vector<named_table> atlas_tables(std::span<const record> records, atlas_ext
 }
 
 void print_atlas(std::ostream& out, const std::vector<named_table>& atlas, table_style style) {
-  if (std::any_of(atlas.begin(), atlas.end(), [](const named_table& t) { return t.name != "overview"; }))
-    out << legend;
+  if (std::ranges::any_of(atlas, [](const named_table& t) { return t.name != "overview"; })) out << legend;
   print_tables(out, atlas, 3, style);
 }
 

@@ -39,7 +39,7 @@ double percent(double part) {
 
 std::string words_of(const outcome_counts& counts) {
   std::vector<std::pair<std::string, int>> all(counts.begin(), counts.end());
-  std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+  std::ranges::stable_sort(all, [](const auto& a, const auto& b) { return a.second > b.second; });
   std::vector<std::string> parts;
   for (const auto& [outcome, trials] : all)
     parts.push_back(all.size() == 1 ? shortened(outcome) : fmt::format("{}: {}", trials, shortened(outcome)));

@@ -83,9 +83,9 @@ named_table cells_that_cause(const std::string& status, std::span<const record> 
   std::vector<std::pair<bool, std::vector<table_value>>> rows;
   for (const stack_matrix& m : matrix_of(records))
     for (const matrix_section& s : sections_of(m, axis::operation)) {
-      const auto all = std::count_if(s.cells.begin(), s.cells.end(), was_observed);
-      const auto those = std::count_if(s.cells.begin(), s.cells.end(),
-                                       [&](const observed_cell& c) { return came_to(c, status); });
+      const auto all = std::ranges::count_if(s.cells, was_observed);
+      const auto those =
+          std::ranges::count_if(s.cells, [&](const observed_cell& c) { return came_to(c, status); });
       if (!s.remedy.empty() || those == 0) continue;
       const bool made_up = s.cells.front().made_up;
       const std::string fault = std::string(matrix_family) + s.name;
@@ -98,7 +98,7 @@ named_table cells_that_cause(const std::string& status, std::span<const record> 
                                                           {fmt::format("{}", fmt::join(where, "\n")), where},
                                                           table_value::lines({m.stack})});
     }
-  std::stable_sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::ranges::stable_sort(rows, [](const auto& a, const auto& b) { return a.first < b.first; });
   named_table table{.name = "cells",
                     .columns = {{"fault", "fault"},
                                 {"", "made_up"},
@@ -119,7 +119,7 @@ named_table driver_failures_that_cause(const std::string& status, std::span<cons
                                 {"stack", stacks_key}}};
   for (const auto& [stack, operations] : operations_in(records))
     for (const driver_failure& f : driver_failures_of(operations))
-      if (std::find(f.statuses.begin(), f.statuses.end(), status) != f.statuses.end())
+      if (std::ranges::find(f.statuses, status) != f.statuses.end())
         table.rows.push_back({f.operation, f.functions, f.leads_to, table_value::lines({stack})});
   return table;
 }
@@ -160,7 +160,7 @@ named_table remedies_tried(const std::string& status, std::span<const record> re
       }
     }
   std::vector<std::pair<std::string, outcome_by_stack>> sorted(found.begin(), found.end());
-  std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) {
+  std::ranges::stable_sort(sorted, [](const auto& a, const auto& b) {
     const auto order = [](const outcome_by_stack& o) {
       return std::pair{o.made_up, -std::ssize(o.cleared_on)};
     };

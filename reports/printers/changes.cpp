@@ -36,8 +36,7 @@ std::string words_of_change(const release_change& c) {
 std::string calls_of(const release_change& c) {
   std::vector<std::pair<std::size_t, std::string>> most_first;
   for (const auto& [api, times] : c.calls) most_first.emplace_back(times, api);
-  std::stable_sort(most_first.begin(), most_first.end(),
-                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::ranges::stable_sort(most_first, [](const auto& a, const auto& b) { return a.first > b.first; });
   std::vector<std::string> names;
   for (const auto& [times, api] : most_first)
     names.push_back(times == 1 ? api : fmt::format("{} ({})", api, times));

@@ -32,8 +32,8 @@ constexpr std::array<framework, 3> frameworks{
     {{"torch.", "pytorch", "PyTorch"}, {"jax.", "jax", "JAX"}, {"cupy.", "cupy", "CuPy"}}};
 
 const framework* framework_of(std::string_view api) {
-  const auto* const found = std::find_if(frameworks.begin(), frameworks.end(),
-                                         [&](const framework& f) { return api.starts_with(f.prefix); });
+  const auto* const found =
+      std::ranges::find_if(frameworks, [&](const framework& f) { return api.starts_with(f.prefix); });
   return found == frameworks.end() ? nullptr : found;
 }
 
@@ -65,13 +65,13 @@ std::string seen_of(const call_record& call, const observation& o) {
   if (s.status != exception)
     return fmt::format("{}: {}{}{}", exception, s.status, named.empty() ? "" : " of ", named);
   const std::string at = describe(s.name);
-  const auto text = std::find_if(o.notes.begin(), o.notes.end(), [&](const note& n) { return n.name == at; });
+  const auto text = std::ranges::find_if(o.notes, [&](const note& n) { return n.name == at; });
   return text == o.notes.end() ? exception : fmt::format("{}: {}", exception, first_sentence(text->text));
 }
 
 /// The first failure of a trial, before a remedy.
 const call_record* first_failure(const observation& o) {
-  const auto found = std::find_if(o.calls.begin(), o.calls.end(), [](const call_record& call) {
+  const auto found = std::ranges::find_if(o.calls, [](const call_record& call) {
     const bool failed = !call.what.ok || call.what.numbers == numbers_found::wrong;
     return failed && !call.after_remedy && call.what.name.variant != next_variant &&
            framework_of(call.what.name.api) != nullptr;
@@ -103,7 +103,7 @@ using failures_of_a_stack = std::map<std::tuple<std::string_view, std::string, s
 void note_arm(failures_of_a_stack& found, const case_result& c, const arm_result& arm,
               const std::string& cost) {
   const auto named = [&](const std::string& name) {
-    return std::find_if(c.arms.begin(), c.arms.end(), [&](const arm_result& a) { return a.name == name; });
+    return std::ranges::find_if(c.arms, [&](const arm_result& a) { return a.name == name; });
   };
   std::set<seen_failure*> here;
   const auto note_trial = [&](const observation& o, bool count) {
@@ -145,8 +145,8 @@ void note_arm(failures_of_a_stack& found, const case_result& c, const arm_result
 /// "PyTorch 2.11.0": the framework's version in the stack.
 std::string versioned(std::string_view name, const record& r) {
   const auto keys = keys_of(r);
-  const auto* const f = std::find_if(frameworks.begin(), frameworks.end(),
-                                     [&](const framework& one) { return one.name == name; });
+  const auto* const f =
+      std::ranges::find_if(frameworks, [&](const framework& one) { return one.name == name; });
   const auto version = keys.find(std::string(f->key));
   return version == keys.end() ? std::string(name) : fmt::format("{} {}", name, version->second);
 }

@@ -37,8 +37,7 @@ std::string since_text(const history_arm& arm) {
 }
 
 bool changed(const history_arm& arm) {
-  return std::any_of(arm.entries.begin(), arm.entries.end(),
-                     [](const history_entry& e) { return e.changed; });
+  return std::ranges::any_of(arm.entries, [](const history_entry& e) { return e.changed; });
 }
 
 std::string share(std::size_t part, std::size_t all) {

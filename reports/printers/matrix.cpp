@@ -51,8 +51,7 @@ const std::vector<dimension>& dimensions() {
 std::vector<std::string> values_in(const std::vector<coordinates>& of, const dimension& d) {
   std::vector<std::string> values;
   for (const coordinates& c : of)
-    if (const auto v = d.value(c); std::find(values.begin(), values.end(), v) == values.end())
-      values.push_back(v);
+    if (const auto v = d.value(c); std::ranges::find(values, v) == values.end()) values.push_back(v);
   return values;
 }
 
@@ -68,7 +67,7 @@ std::string label(const std::vector<coordinates>& of, const std::vector<coordina
       continue;
     if (values == std::vector{std::string()}) continue;
     const bool said = d.is_said && !values.front().empty();
-    std::replace(values.begin(), values.end(), std::string(), fmt::format("no {}", d.name));
+    std::ranges::replace(values, std::string(), fmt::format("no {}", d.name));
     parts.push_back(fmt::format("{}{}{}", said ? d.name : "", said ? " " : "", fmt::join(values, ", ")));
   }
   std::string text;
@@ -92,8 +91,7 @@ template <class Key, class Value>
 std::vector<std::pair<std::vector<Key>, Value>> merged(const std::vector<std::pair<Key, Value>>& all) {
   std::vector<std::pair<std::vector<Key>, Value>> some;
   for (const auto& one : all) {
-    const auto known =
-        std::find_if(some.begin(), some.end(), [&](const auto& s) { return s.second == one.second; });
+    const auto known = std::ranges::find_if(some, [&](const auto& s) { return s.second == one.second; });
     if (known == some.end())
       some.push_back({{one.first}, one.second});
     else
@@ -149,7 +147,7 @@ void print_cells(std::ostream& out, const std::vector<observed_cell>& cells, con
     std::string& shown = text[{row, c.at.operation}];
     shown = shown_outcome(c);
     if (was_observed(c)) continue;
-    const auto known = std::find(notes.begin(), notes.end(), c.why_not);
+    const auto known = std::ranges::find(notes, c.why_not);
     shown = fmt::format("[{}]", known - notes.begin() + 1);
     if (known == notes.end()) notes.push_back(c.why_not);
   }
@@ -193,9 +191,8 @@ std::string contexts_of(const std::vector<observed_cell>& cells) {
 
 /// What the remedy costs, where it cleared something and that was measured.
 std::string cost_of(const matrix_section& s, const std::string& stack, const cost_notes& costs) {
-  const bool clears = std::any_of(s.cells.begin(), s.cells.end(), [](const observed_cell& c) {
-    return was_observed(c) && c.result == remedy_result::cleared;
-  });
+  const bool clears = std::ranges::any_of(
+      s.cells, [](const observed_cell& c) { return was_observed(c) && c.result == remedy_result::cleared; });
   return clears ? note_of(costs, stack, s.remedy) : std::string();
 }
 
@@ -220,10 +217,8 @@ std::string remedy_line(const matrix_section& s, axis along, const std::string& 
 
 void print_section(std::ostream& out, const matrix_section& s, const std::vector<std::string>& remedies,
                    const matrix_layout& layout) {
-  const auto unseen =
-      std::count_if(s.cells.begin(), s.cells.end(), [](const observed_cell& c) { return !was_observed(c); });
-  const bool made_up =
-      std::all_of(s.cells.begin(), s.cells.end(), [](const observed_cell& c) { return c.made_up; });
+  const auto unseen = std::ranges::count_if(s.cells, [](const observed_cell& c) { return !was_observed(c); });
+  const bool made_up = std::ranges::all_of(s.cells, [](const observed_cell& c) { return c.made_up; });
   std::string title = s.name;
   if (!s.remedy.empty()) title += ", remedy " + s.remedy;
   if (made_up) title += " (made up)";

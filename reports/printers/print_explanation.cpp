@@ -122,8 +122,7 @@ void print_cause(std::ostream& out, std::size_t place, const explanation& e, con
     line(out, "check next", fmt::format("{} ({})", c.next->text, time_text(c.next->seconds)));
     std::vector<std::string> others;
     for (std::size_t i = 0; i < e.causes.size(); ++i)
-      if (std::find(c.next->others.begin(), c.next->others.end(), e.causes[i].what->id) !=
-          c.next->others.end())
+      if (std::ranges::find(c.next->others, e.causes[i].what->id) != c.next->others.end())
         others.push_back(std::to_string(i + 1));
     line(out, "",
          fmt::format(
@@ -256,8 +255,8 @@ void print_no_answer(std::ostream& out, const explanation& e, const std::string&
   else if (e.aside)
     said.push_back(fmt::format("Something else: {}{}", event_text(*e.aside),
                                e.aside_cause == nullptr ? "" : ": " + e.aside_cause->text));
-  const auto by_driver = std::find_if(e.log.events.begin(), e.log.events.end(),
-                                      [](const log_event& event) { return event.id.starts_with("driver."); });
+  const auto by_driver = std::ranges::find_if(
+      e.log.events, [](const log_event& event) { return event.id.starts_with("driver."); });
   if (by_driver != e.log.events.end())
     said.push_back(fmt::format("Next: cufault messages '{}' says what had happened where the driver said it.",
                                one_line(by_driver->words)));
@@ -277,8 +276,8 @@ std::string other_causes(const explanation& e) {
 /// What clears it, by documents and by records; empty where neither says.
 std::string fix_text(const ranked_cause& c) {
   std::string fix = c.cures.empty() ? "" : c.cures.front();
-  const bool of_framework = std::any_of(c.what->cures.begin(), c.what->cures.end(),
-                                        [&](const framework_cure& cure) { return cure.text == fix; });
+  const bool of_framework =
+      std::ranges::any_of(c.what->cures, [&](const framework_cure& cure) { return cure.text == fix; });
   if (!c.clears.empty() && !of_framework)
     fix += fmt::format("{}measured: {} ({})", fix.empty() ? "" : "; ", c.clears.front().words,
                        plural(c.clears.front().cleared, "stack"));

@@ -18,7 +18,7 @@ std::span<const report_printer* const> report_printers() {
 
 std::string print_as(std::string_view name, const report& r) {
   const auto all = report_printers();
-  return (*std::find_if(all.begin(), all.end(), [&](const auto* p) { return p->name == name; }))->print(r);
+  return (*std::ranges::find_if(all, [&](const auto* p) { return p->name == name; }))->print(r);
 }
 
 }  // namespace cufault

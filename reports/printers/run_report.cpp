@@ -29,8 +29,8 @@ double seconds_of(const arm_result& a) {
 
 /// Arms of one stack may come from several runs.
 std::uint64_t seed_of(const record& r, const arm_result& a) {
-  const auto latest = std::max_element(
-      a.runs.begin(), a.runs.end(),
+  const auto latest = std::ranges::max_element(
+      a.runs,
       [](const run_of_trials& one, const run_of_trials& other) { return one.started < other.started; });
   return latest == a.runs.end() ? r.seed : latest->seed;
 }
@@ -112,9 +112,8 @@ run_report report_of(const record& r, const cost_notes& costs) {
                              .no_gpu = why_no_gpu(a),
                              .source = a.source});
     }
-  const auto most = std::max_element(judges.begin(), judges.end(), [](const auto& a, const auto& b) {
-    return a.second.second < b.second.second;
-  });
+  const auto most = std::ranges::max_element(
+      judges, [](const auto& a, const auto& b) { return a.second.second < b.second.second; });
   if (most != judges.end())
     report.nearest =
         fmt::format("{} of {} arms as recorded on {}", most->second.first, most->second.second, most->first);

@@ -120,8 +120,7 @@ std::vector<std::size_t> shared_widths(std::vector<std::size_t> wanted, std::siz
   std::size_t left = width > gaps ? width - gaps : 0;
   std::vector<std::size_t> order(wanted.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return wanted[a] < wanted[b]; });
+  std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) { return wanted[a] < wanted[b]; });
   for (std::size_t i = 0; i < order.size(); ++i) {
     std::size_t& w = wanted[order[i]];
     w = std::max<std::size_t>(1, std::min(w, left / (order.size() - i)));
@@ -198,7 +197,7 @@ class text_table {
         height = std::max(height, cells.back().size());
       }
       const bool empty =
-          height == 1 && std::all_of(cells.begin(), cells.end(), [](const auto& c) { return c[0].empty(); });
+          height == 1 && std::ranges::all_of(cells, [](const auto& c) { return c[0].empty(); });
       for (std::size_t line = 0; line < height && !(empty && below != none); ++line) {
         std::size_t blanks = 0;  // in front of the next part: none end a line
         for (std::size_t i = 0; i < columns.size(); ++i) {
