@@ -42,52 +42,45 @@ void add_tests(nlohmann::ordered_json& tests, test_counts& counts, const run_rep
   }
 }
 
-class ctrf_printer final : public report_printer {
- public:
-  ctrf_printer() : report_printer("ctrf", "ctrf.json", "CTRF JSON: one test per arm") {}
-
-  [[nodiscard]] std::string print(const report& all) const override {
-    nlohmann::ordered_json tests = nlohmann::ordered_json::array();
-    test_counts counts;
-    std::int64_t start = 0, stop = 0;
-    std::string version, stacks;
-    bool complete = true;
-    int exit_code = 0;
-    for (const report::stack& s : all.stacks) {
-      const run_report& r = s.run;
-      add_tests(tests, counts, r, all.stacks.size() > 1);
-      start = start == 0 ? r.start_ms : std::min(start, r.start_ms);
-      stop = std::max(stop, r.stop_ms);
-      version = std::max(version, r.version);
-      stacks += (stacks.empty() ? "" : "; ") + r.stack;
-      complete = complete && r.complete;
-      exit_code = std::max(exit_code, r.exit_code);
-    }
-    const std::size_t count = tests.size();
-    const nlohmann::ordered_json document{
-        {"reportFormat", "CTRF"},
-        {"specVersion", "0.0.0"},
-        {"results",
-         {{"tool", {{"name", "cufault"}, {"version", version}}},
-          {"summary",
-           {{"tests", count},
-            {"passed", counts.passed},
-            {"failed", counts.failed},
-            {"pending", 0},
-            {"skipped", counts.skipped},
-            {"other", 0},
-            {"start", start},
-            {"stop", stop}}},
-          {"tests", std::move(tests)},
-          {"extra", {{"stack", stacks}, {"complete", complete}, {"exit_code", exit_code}}}}}};
-    return dump_json(document) + "\n";
+std::string report_as_ctrf(const report& all) {
+  nlohmann::ordered_json tests = nlohmann::ordered_json::array();
+  test_counts counts;
+  std::int64_t start = 0, stop = 0;
+  std::string version, stacks;
+  bool complete = true;
+  int exit_code = 0;
+  for (const report::stack& s : all.stacks) {
+    const run_report& r = s.run;
+    add_tests(tests, counts, r, all.stacks.size() > 1);
+    start = start == 0 ? r.start_ms : std::min(start, r.start_ms);
+    stop = std::max(stop, r.stop_ms);
+    version = std::max(version, r.version);
+    stacks += (stacks.empty() ? "" : "; ") + r.stack;
+    complete = complete && r.complete;
+    exit_code = std::max(exit_code, r.exit_code);
   }
-};
-
-const ctrf_printer the_ctrf;
+  const std::size_t count = tests.size();
+  const nlohmann::ordered_json document{
+      {"reportFormat", "CTRF"},
+      {"specVersion", "0.0.0"},
+      {"results",
+       {{"tool", {{"name", "cufault"}, {"version", version}}},
+        {"summary",
+         {{"tests", count},
+          {"passed", counts.passed},
+          {"failed", counts.failed},
+          {"pending", 0},
+          {"skipped", counts.skipped},
+          {"other", 0},
+          {"start", start},
+          {"stop", stop}}},
+        {"tests", std::move(tests)},
+        {"extra", {{"stack", stacks}, {"complete", complete}, {"exit_code", exit_code}}}}}};
+  return dump_json(document) + "\n";
+}
 
 }  // namespace
 
-const report_printer& as_ctrf = the_ctrf;
+const report_printer as_ctrf{"ctrf", "ctrf.json", "CTRF JSON: one test per arm", report_as_ctrf};
 
 }  // namespace cufault

@@ -552,9 +552,9 @@ void put_history(const report& r, blocks& all, std::size_t& room) {
     }
     rows.push_back(table_row_of(arm, on, {cell_of(how), cell_of("", std::move(notes))}));
   }
-  all.push_back(paragraph(
-      "A bar is a result, from the first run that showed it to the last; the most frequent one is grey. "
-      "The latest change is on top. Arms that race are here if their rate changed."));
+  all.push_back(
+      paragraph("A bar is a result, from the first run that showed it to the last; the most frequent one is "
+                "grey. The latest change is on top. Arms that race are here if their rate changed."));
   all.push_back(chart.block("Results of arms over time", h.first, h.last, room));
   all.push_back(table_of("Results of arms over time", {"arm", "how often", "what it showed, and when"}, rows,
                          room, "The numbers"));
@@ -734,10 +734,9 @@ json matrix_section(const report& r) {
   blocks entries;
   for (const look& l : {right_look, fails_look, worse_look, mixed_look, unseen_look, no_look})
     entries.push_back({{"look", l.css}, {"symbol", l.symbol}, {"means", l.means}});
-  blocks all{
-      paragraph("Faults down, operations across. Each cell says what the operation came to. On the first "
-                "stack, open it for the evidence and the line that repeats it."),
-      {{"keys", {{"entries", entries}}}}};
+  blocks all{paragraph("Faults down, operations across. Each cell says what the operation came to. On the "
+                       "first stack, open it for the evidence and the line that repeats it."),
+             {{"keys", {{"entries", entries}}}}};
   // The stack of the latest run first.
   std::vector<const stack_matrix*> order;
   for (const stack_matrix& m : r.matrix) order.push_back(&m);
@@ -812,66 +811,59 @@ json nothing_red(const verdict_counts& counts, std::size_t arms) {
                            unjudged, plural(arms, "arm")));
 }
 
-class html_printer final : public report_printer {
- public:
-  html_printer()
-      : report_printer("html", "index.html", "a page: what changed, what is red, trends, and the rest") {}
-
-  [[nodiscard]] std::string print(const report& r) const override {
-    static html_template page_template(html_templates::report);
-    const std::vector<joined_row> rows = joined_rows(r);
-    std::size_t arms = 0;
-    verdict_counts counts;
-    for (const report::stack& s : r.stacks) {
-      arms += s.run.arms.size();
-      for (const auto& [at, n] : counts_of(s.run)) counts[at] += n;
-    }
-    blocks red = by_verdict(r, rows, true, room_for_red),
-           unjudged = by_verdict(r, rows, false, room_for_unjudged);
-    if (red.empty() && arms > 0) red = {nothing_red(counts, arms)};
-    blocks sections{change_section(r, arms),
-                    section("red", "Red", "What is red, and the line that repeats it", std::move(red)),
-                    trends_section(r), stacks_section(r)};
-    if (!unjudged.empty())
-      sections.push_back(section("unjudged", "Not judged", "What is not judged", std::move(unjudged)));
-    sections.push_back(matrix_section(r));
-    for (const report_part& part : r.parts)
-      sections.push_back(
-          section(part.id, part.title, part.title,
-                  part.tables.empty() ? blocks{paragraph(part.otherwise)} : blocks_of(part, room_for_part)));
-    json page{{"command", r.command},
-              {"counts", arms == 0 ? "no arm ran" : text_of(counts)},
-              {"arms", fmt::format("{} of {}", plural(arms, "arm"), plural(r.stacks.size(), "stack"))},
-              {"sections", std::move(sections)}};
-    const auto with_arms = [&](std::size_t room) {
-      json whole = page;
-      whole["sections"].push_back(arms_section(r, rows, room));
-      return page_template(whole);
-    };
-    // As a model it is larger than as text, but for the frames of its parts.
-    const std::size_t estimate = page.dump(-1, ' ', false, json::error_handler_t::replace).size();
-    std::size_t room = html_limit - std::min(html_limit, estimate);
-    std::vector<std::string> left_out;
-    for (;;) {
-      std::string text = with_arms(room);
-      if (text.size() <= html_limit) return text;
-      json& all = page["sections"];
-      if (room > 0) {
-        room -= std::min(room, text.size() - html_limit);
-        continue;
-      }
-      if (!left_out.empty()) all.erase(all.size() - 1);
-      if (all.empty()) return text;
-      left_out.push_back(all.back()["title"]);
-      all.back() = section("left", "Left out", "Left out, to keep the page small", {list_of(left_out, 20)});
-    }
+std::string report_as_html(const report& r) {
+  static html_template page_template(html_templates::report);
+  const std::vector<joined_row> rows = joined_rows(r);
+  std::size_t arms = 0;
+  verdict_counts counts;
+  for (const report::stack& s : r.stacks) {
+    arms += s.run.arms.size();
+    for (const auto& [at, n] : counts_of(s.run)) counts[at] += n;
   }
-};
-
-const html_printer the_html;
+  blocks red = by_verdict(r, rows, true, room_for_red),
+         unjudged = by_verdict(r, rows, false, room_for_unjudged);
+  if (red.empty() && arms > 0) red = {nothing_red(counts, arms)};
+  blocks sections{change_section(r, arms),
+                  section("red", "Red", "What is red, and the line that repeats it", std::move(red)),
+                  trends_section(r), stacks_section(r)};
+  if (!unjudged.empty())
+    sections.push_back(section("unjudged", "Not judged", "What is not judged", std::move(unjudged)));
+  sections.push_back(matrix_section(r));
+  for (const report_part& part : r.parts)
+    sections.push_back(
+        section(part.id, part.title, part.title,
+                part.tables.empty() ? blocks{paragraph(part.otherwise)} : blocks_of(part, room_for_part)));
+  json page{{"command", r.command},
+            {"counts", arms == 0 ? "no arm ran" : text_of(counts)},
+            {"arms", fmt::format("{} of {}", plural(arms, "arm"), plural(r.stacks.size(), "stack"))},
+            {"sections", std::move(sections)}};
+  const auto with_arms = [&](std::size_t room) {
+    json whole = page;
+    whole["sections"].push_back(arms_section(r, rows, room));
+    return page_template(whole);
+  };
+  // As a model it is larger than as text, but for the frames of its parts.
+  const std::size_t estimate = page.dump(-1, ' ', false, json::error_handler_t::replace).size();
+  std::size_t room = html_limit - std::min(html_limit, estimate);
+  std::vector<std::string> left_out;
+  for (;;) {
+    std::string text = with_arms(room);
+    if (text.size() <= html_limit) return text;
+    json& all = page["sections"];
+    if (room > 0) {
+      room -= std::min(room, text.size() - html_limit);
+      continue;
+    }
+    if (!left_out.empty()) all.erase(all.size() - 1);
+    if (all.empty()) return text;
+    left_out.push_back(all.back()["title"]);
+    all.back() = section("left", "Left out", "Left out, to keep the page small", {list_of(left_out, 20)});
+  }
+}
 
 }  // namespace
 
-const report_printer& as_html = the_html;
+const report_printer as_html{"html", "index.html", "a page: what changed, what is red, trends, and the rest",
+                             report_as_html};
 
 }  // namespace cufault

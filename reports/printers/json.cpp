@@ -51,30 +51,23 @@ nlohmann::ordered_json change_json(const report_change& c) {
           {"same", c.same},   {"unknown", c.unknown}, {"groups", std::move(groups)}};
 }
 
-class json_printer final : public report_printer {
- public:
-  json_printer()
-      : report_printer("report-json", "report.json", "what changed and what is unexpected as JSON") {}
-
-  [[nodiscard]] std::string print(const report& r) const override {
-    nlohmann::ordered_json stacks = nlohmann::ordered_json::array();
-    for (const report::stack& s : r.stacks) {
-      nlohmann::ordered_json of{{"stack", s.run.stack}};
-      of.update(nlohmann::ordered_json(summary_json(s.run, s.file)));
-      stacks.push_back(std::move(of));
-    }
-    const nlohmann::ordered_json all{{"schema", 1},
-                                     {"change", r.change ? change_json(*r.change) : nlohmann::ordered_json()},
-                                     {"stacks", std::move(stacks)},
-                                     {"unread", r.unread}};
-    return dump_json(all) + "\n";
+std::string report_as_json(const report& r) {
+  nlohmann::ordered_json stacks = nlohmann::ordered_json::array();
+  for (const report::stack& s : r.stacks) {
+    nlohmann::ordered_json of{{"stack", s.run.stack}};
+    of.update(nlohmann::ordered_json(summary_json(s.run, s.file)));
+    stacks.push_back(std::move(of));
   }
-};
-
-const json_printer the_json;
+  const nlohmann::ordered_json all{{"schema", 1},
+                                   {"change", r.change ? change_json(*r.change) : nlohmann::ordered_json()},
+                                   {"stacks", std::move(stacks)},
+                                   {"unread", r.unread}};
+  return dump_json(all) + "\n";
+}
 
 }  // namespace
 
-const report_printer& as_json = the_json;
+const report_printer as_json{"report-json", "report.json", "what changed and what is unexpected as JSON",
+                             report_as_json};
 
 }  // namespace cufault

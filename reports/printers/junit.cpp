@@ -65,29 +65,23 @@ void add_suites(pugi::xml_node& suites, const run_report& report, const std::str
   }
 }
 
-class junit_printer final : public report_printer {
- public:
-  junit_printer() : report_printer("junit", "junit.xml", "JUnit XML: one suite per case, one test per arm") {}
-
-  [[nodiscard]] std::string print(const report& r) const override {
-    pugi::xml_document document;
-    auto declaration = document.append_child(pugi::node_declaration);
-    declaration.append_attribute("version") = "1.0";
-    declaration.append_attribute("encoding") = "UTF-8";
-    auto suites = document.append_child("testsuites");
-    suites.append_attribute("name") = "cufault";
-    for (const report::stack& s : r.stacks)
-      add_suites(suites, s.run, r.stacks.size() > 1 ? fmt::format(" ({})", s.run.stack) : "");
-    std::ostringstream out;
-    document.save(out, "  ");
-    return out.str();
-  }
-};
-
-const junit_printer the_junit;
+std::string report_as_junit(const report& r) {
+  pugi::xml_document document;
+  auto declaration = document.append_child(pugi::node_declaration);
+  declaration.append_attribute("version") = "1.0";
+  declaration.append_attribute("encoding") = "UTF-8";
+  auto suites = document.append_child("testsuites");
+  suites.append_attribute("name") = "cufault";
+  for (const report::stack& s : r.stacks)
+    add_suites(suites, s.run, r.stacks.size() > 1 ? fmt::format(" ({})", s.run.stack) : "");
+  std::ostringstream out;
+  document.save(out, "  ");
+  return out.str();
+}
 
 }  // namespace
 
-const report_printer& as_junit = the_junit;
+const report_printer as_junit{"junit", "junit.xml", "JUnit XML: one suite per case, one test per arm",
+                              report_as_junit};
 
 }  // namespace cufault

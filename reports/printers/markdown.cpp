@@ -13,60 +13,52 @@
 namespace cufault {
 namespace {
 
-class markdown_printer final : public report_printer {
- public:
-  markdown_printer()
-      : report_printer("markdown", "summary.md", "the summary as Markdown: for a step summary") {}
+/// What is unexpected, and a line a family.
+void put_arms(limited_output& page, const run_summary& all) {
+  for (const auto& [at, arms] : all.by_rank)
+    if (!advices[at].asks.empty())
+      page.list(fmt::format("{}: {}", to_string(advices[at].v), advices[at].asks),
+                lines_of(advices[at].v, arms));
+  std::vector<table_row> rows;
+  for (const auto& [name, counts] : all.families) rows.push_back({name, text_of(counts)});
+  if (!rows.empty()) page.table("By family", {"family", "verdicts"}, rows);
+}
 
-  [[nodiscard]] std::string print(const report& r) const override {
-    std::ostringstream out;
-    limited_output page(out, table_style::markdown);
-    const bool one_run = r.command == "cufault run";
-    if (!one_run) page.heading(fmt::format("{}: {}", r.command, plural(r.stacks.size(), "stack")));
-    for (const std::string& why : r.unread) page.line(fmt::format("could not be read: {}", why));
-    for (const std::string& name : r.incomplete) page.line(fmt::format("did not come to its end: {}", name));
-    if (r.change) {
-      page.line(change_line(*r.change));
-      if (const auto lines = changed_lines(*r.change); !lines.empty())
-        page.list("Changed since the last green run", lines);
-    }
-    for (const report::stack& s : r.stacks) {
-      const run_summary all = summary_of(s.run);
-      page.heading(fmt::format("{}: {}", one_run ? r.command : s.run.stack, counts_or_none(all)));
-      if (one_run) {
-        page.line(fmt::format("stack: {}", s.run.stack));
-        page.line(fmt::format("exit code {} in mode {}; seed {}; record {}", s.run.exit_code,
-                              to_string(s.run.mode), s.run.seed, s.file));
-      } else {
-        page.line(fmt::format("{}, the latest of {}; observations: {}", plural(s.runs, "record"), s.latest,
-                              s.file));
-        if (!s.run.nearest.empty()) page.line(s.run.nearest);
-      }
-      if (!s.run.predicted.empty()) page.line(s.run.predicted);
-      for (const std::string& what : remarks_on(s.run, all)) page.line(what);
-      put_arms(page, all);
-      if (!s.run.noted.empty()) page.list("Noted, and no failure", s.run.noted);
-    }
-    return out.str();
+std::string report_as_markdown(const report& r) {
+  std::ostringstream out;
+  limited_output page(out, table_style::markdown);
+  const bool one_run = r.command == "cufault run";
+  if (!one_run) page.heading(fmt::format("{}: {}", r.command, plural(r.stacks.size(), "stack")));
+  for (const std::string& why : r.unread) page.line(fmt::format("could not be read: {}", why));
+  for (const std::string& name : r.incomplete) page.line(fmt::format("did not come to its end: {}", name));
+  if (r.change) {
+    page.line(change_line(*r.change));
+    if (const auto lines = changed_lines(*r.change); !lines.empty())
+      page.list("Changed since the last green run", lines);
   }
-
- private:
-  /// What is unexpected, and a line a family.
-  static void put_arms(limited_output& page, const run_summary& all) {
-    for (const auto& [at, arms] : all.by_rank)
-      if (!advices[at].asks.empty())
-        page.list(fmt::format("{}: {}", to_string(advices[at].v), advices[at].asks),
-                  lines_of(advices[at].v, arms));
-    std::vector<table_row> rows;
-    for (const auto& [name, counts] : all.families) rows.push_back({name, text_of(counts)});
-    if (!rows.empty()) page.table("By family", {"family", "verdicts"}, rows);
+  for (const report::stack& s : r.stacks) {
+    const run_summary all = summary_of(s.run);
+    page.heading(fmt::format("{}: {}", one_run ? r.command : s.run.stack, counts_or_none(all)));
+    if (one_run) {
+      page.line(fmt::format("stack: {}", s.run.stack));
+      page.line(fmt::format("exit code {} in mode {}; seed {}; record {}", s.run.exit_code,
+                            to_string(s.run.mode), s.run.seed, s.file));
+    } else {
+      page.line(
+          fmt::format("{}, the latest of {}; observations: {}", plural(s.runs, "record"), s.latest, s.file));
+      if (!s.run.nearest.empty()) page.line(s.run.nearest);
+    }
+    if (!s.run.predicted.empty()) page.line(s.run.predicted);
+    for (const std::string& what : remarks_on(s.run, all)) page.line(what);
+    put_arms(page, all);
+    if (!s.run.noted.empty()) page.list("Noted, and no failure", s.run.noted);
   }
-};
-
-const markdown_printer the_markdown;
+  return out.str();
+}
 
 }  // namespace
 
-const report_printer& as_markdown = the_markdown;
+const report_printer as_markdown{"markdown", "summary.md", "the summary as Markdown: for a step summary",
+                                 report_as_markdown};
 
 }  // namespace cufault

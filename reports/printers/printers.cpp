@@ -7,9 +7,6 @@
 
 namespace cufault {
 
-extern const report_printer &as_html, &as_markdown, &as_text, &as_csv, &as_json, &as_junit, &as_ctrf,
-    &as_prometheus;
-
 std::span<const report_printer* const> report_printers() {
   static const std::array all{&as_html, &as_markdown, &as_text, &as_csv,
                               &as_json, &as_junit,    &as_ctrf, &as_prometheus};

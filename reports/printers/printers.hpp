@@ -13,19 +13,13 @@
 
 namespace cufault {
 
-/// One format of a report. A new format is a file with a class of this kind, and its name in printers.cpp.
-class report_printer {
- public:
+/// One format of a report. A new format is a file with one of these, and its name here and in printers.cpp.
+struct report_printer {
   /// `name`: of the option of `cufault run`, "junit". `file`: what `cufault report` writes, "junit.xml". `what`: for --help.
-  constexpr report_printer(const char* option, const char* written, const char* help)
-      : name(option), file(written), what(help) {}
-  virtual ~report_printer() = default;
-  report_printer(const report_printer&) = delete;
-  report_printer& operator=(const report_printer&) = delete;
-  [[nodiscard]] virtual std::string print(const report& r) const = 0;
-
-  const char *const name, *const file, *const what;
+  const char *name, *file, *what;
+  std::string (*print)(const report& r);
 };
+extern const report_printer as_html, as_markdown, as_text, as_csv, as_json, as_junit, as_ctrf, as_prometheus;
 
 /// The page comes first: by it the folder of a report is known.
 std::span<const report_printer* const> report_printers();

@@ -13,59 +13,51 @@
 namespace cufault {
 namespace {
 
-class text_printer final : public report_printer {
- public:
-  text_printer() : report_printer("text", "summary.txt", "the summary as text") {}
+template <class Line>
+void put_list(const std::vector<std::string>& lines, const std::string& rest, const Line& line) {
+  for (std::size_t i = 0; i < std::min(lines.size(), most_summary_lines); ++i) line("  " + lines[i]);
+  if (lines.size() > most_summary_lines)
+    line(fmt::format("  and {} more: {}", lines.size() - most_summary_lines, rest));
+}
 
-  [[nodiscard]] std::string print(const report& r) const override {
-    std::string text;
-    const auto line = [&](const std::string& what) { text += cell(what, table_style::text) + '\n'; };
-    if (r.change) {
-      line(change_line(*r.change));
-      list(changed_lines(*r.change), "the page has all", line);
-      text += '\n';
-    }
-    for (const report::stack& s : r.stacks) {
-      if (&s != r.stacks.data()) text += '\n';
-      if (r.stacks.size() > 1) line(s.run.stack);
-      put_run(text, s, line);
-    }
-    return text;
+template <class Line>
+void put_run(std::string& text, const report::stack& s, const Line& line) {
+  const run_summary all = summary_of(s.run);
+  if (all.arms + all.without_gpu == 0) line("no arm ran: a run in which nothing ran is not green");
+  if (!s.run.predicted.empty()) text += s.run.predicted + "\n\n";
+  for (const auto& [at, arms] : all.by_rank) {
+    if (advices[at].asks.empty()) continue;
+    line(fmt::format("{}: {}.", to_string(advices[at].v), advices[at].asks));
+    put_list(lines_of(advices[at].v, arms), "cufault show " + s.file, line);
+    text += '\n';
   }
+  for (const std::string& what : s.run.noted) line("noted, and no failure: " + what);
+  std::size_t widest = 0;
+  for (const auto& [name, of_it] : all.families) widest = std::max(widest, name.size());
+  for (const auto& [name, of_it] : all.families)
+    line(fmt::format("{:<{}}  {}", name, widest, text_of(of_it)));
+  if (all.arms > 0) line(fmt::format("{}: {}", plural(all.arms, "arm"), text_of(all.totals)));
+  for (const std::string& what : remarks_on(s.run, all)) line(what);
+}
 
- private:
-  template <class Line>
-  static void list(const std::vector<std::string>& lines, const std::string& rest, const Line& line) {
-    for (std::size_t i = 0; i < std::min(lines.size(), most_summary_lines); ++i) line("  " + lines[i]);
-    if (lines.size() > most_summary_lines)
-      line(fmt::format("  and {} more: {}", lines.size() - most_summary_lines, rest));
+std::string report_as_text(const report& r) {
+  std::string text;
+  const auto line = [&](const std::string& what) { text += cell(what, table_style::text) + '\n'; };
+  if (r.change) {
+    line(change_line(*r.change));
+    put_list(changed_lines(*r.change), "the page has all", line);
+    text += '\n';
   }
-
-  template <class Line>
-  static void put_run(std::string& text, const report::stack& s, const Line& line) {
-    const run_summary all = summary_of(s.run);
-    if (all.arms + all.without_gpu == 0) line("no arm ran: a run in which nothing ran is not green");
-    if (!s.run.predicted.empty()) text += s.run.predicted + "\n\n";
-    for (const auto& [at, arms] : all.by_rank) {
-      if (advices[at].asks.empty()) continue;
-      line(fmt::format("{}: {}.", to_string(advices[at].v), advices[at].asks));
-      list(lines_of(advices[at].v, arms), "cufault show " + s.file, line);
-      text += '\n';
-    }
-    for (const std::string& what : s.run.noted) line("noted, and no failure: " + what);
-    std::size_t widest = 0;
-    for (const auto& [name, of_it] : all.families) widest = std::max(widest, name.size());
-    for (const auto& [name, of_it] : all.families)
-      line(fmt::format("{:<{}}  {}", name, widest, text_of(of_it)));
-    if (all.arms > 0) line(fmt::format("{}: {}", plural(all.arms, "arm"), text_of(all.totals)));
-    for (const std::string& what : remarks_on(s.run, all)) line(what);
+  for (const report::stack& s : r.stacks) {
+    if (&s != r.stacks.data()) text += '\n';
+    if (r.stacks.size() > 1) line(s.run.stack);
+    put_run(text, s, line);
   }
-};
-
-const text_printer the_text;
+  return text;
+}
 
 }  // namespace
 
-const report_printer& as_text = the_text;
+const report_printer as_text{"text", "summary.txt", "the summary as text", report_as_text};
 
 }  // namespace cufault
