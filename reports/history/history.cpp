@@ -123,30 +123,29 @@ std::vector<seen_result> results_of(const arm_result& arm, const std::vector<obs
   return {result_of(stated, trials.size())};
 }
 
-/// Fills a table of names, and tells the id of each.
-class names {
- public:
-  names(database& in, const std::string& table, const std::string& column)
-      : find_(in, fmt::format("SELECT id FROM {} WHERE {} = ?", table, column)),
-        add_(in, fmt::format("INSERT INTO {}({}) VALUES(?) RETURNING id", table, column)) {}
-  std::int64_t id_of(const std::string& name) {
-    if (const auto known = known_.find(name); known != known_.end()) return known->second;
-    std::int64_t id = 0;
-    if (find_.reset().bind(name).step()) {
-      id = find_.number(0);
-    } else {
-      static_cast<void>(add_.reset().bind(name).step());
-      id = add_.number(0);
-      add_.reset();
-    }
-    find_.reset();
-    return known_[name] = id;
-  }
-
- private:
-  statement find_, add_;
-  std::map<std::string, std::int64_t> known_;
+struct id_of_row {
+  std::int64_t id = 0;
+  bool is_new = false;
 };
+
+/// Looks the row up by its keys, or adds it with these and `text`, where that is not empty.
+id_of_row id_by(statement& find, statement& add, const std::string& text, const auto&... keys) {
+  find.reset();
+  (find.bind(keys), ...);
+  id_of_row row;
+  if (find.step()) {
+    row.id = find.number(0);
+  } else {
+    add.reset();
+    (add.bind(keys), ...);
+    if (!text.empty()) add.bind(text);
+    static_cast<void>(add.step());
+    row = {add.number(0), true};
+    add.reset();
+  }
+  find.reset();
+  return row;
+}
 
 }  // namespace
 
@@ -166,29 +165,17 @@ history::~history() = default;
 history::added history::add(const record& r) {
   added total;
   transaction all(*in_);
-  names stacks(*in_, "stack", "keys"), arms(*in_, "arm", "name");
-  statement find_run(*in_, "SELECT id FROM run WHERE stack = ? AND started = ? AND seed = ? AND made_by = ?"),
+  statement find_stack(*in_, "SELECT id FROM stack WHERE keys = ?"),
+      add_stack(*in_, "INSERT INTO stack(keys) VALUES(?) RETURNING id"),
+      find_arm(*in_, "SELECT id FROM arm WHERE name = ?"),
+      add_arm(*in_, "INSERT INTO arm(name) VALUES(?) RETURNING id"),
+      find_run(*in_, "SELECT id FROM run WHERE stack = ? AND started = ? AND seed = ? AND made_by = ?"),
       add_run(*in_, "INSERT INTO run(stack, started, seed, made_by) VALUES(?, ?, ?, ?) RETURNING id"),
       find_seen(*in_, "SELECT id FROM seen WHERE digest = ?"),
       add_seen(*in_, "INSERT INTO seen(digest, text) VALUES(?, ?) RETURNING id"),
       find_results(*in_, "SELECT seen, trials FROM result WHERE arm = ? AND run = ?"),
       add_result(*in_, "INSERT INTO result(arm, run, seen, trials, races) VALUES(?, ?, ?, ?, ?)");
-  const auto id_by = [](statement& find, statement& add, const auto&... values) {
-    find.reset();
-    (find.bind(values), ...);
-    const bool known = find.step();
-    std::int64_t id = known ? find.number(0) : 0;
-    find.reset();
-    if (!known) {
-      add.reset();
-      (add.bind(values), ...);
-      static_cast<void>(add.step());
-      id = add.number(0);
-      add.reset();
-    }
-    return std::pair{id, !known};
-  };
-  const std::int64_t stack = stacks.id_of(stack_text(r));
+  const std::int64_t stack = id_by(find_stack, add_stack, {}, stack_text(r)).id;
   std::map<std::tuple<std::string, std::uint64_t, std::string>, std::int64_t> runs;
   for (const case_result& c : r.cases)
     for (const arm_result& arm : c.arms) {
@@ -208,35 +195,24 @@ history::added history::add(const record& r) {
         const std::string by = made.commit + (made.dirty ? ", modified" : "");
         auto [run, fresh_run] = runs.try_emplace({made.started, made.seed, by}, 0);
         if (fresh_run) {
-          const auto [id, is_new] = id_by(find_run, add_run, stack, std::string_view(made.started),
-                                          std::string_view(std::to_string(made.seed)), std::string_view(by));
-          run->second = id;
-          total.runs += is_new ? 1 : 0;
+          const id_of_row row =
+              id_by(find_run, add_run, {}, stack, made.started, std::to_string(made.seed), by);
+          run->second = row.id;
+          total.runs += row.is_new ? 1 : 0;
         }
-        const std::int64_t name = arms.id_of(join_key(c.name, arm.name));
+        const std::int64_t name = id_by(find_arm, add_arm, {}, join_key(c.name, arm.name)).id;
         std::map<std::int64_t, std::int64_t> before, now;
         find_results.reset().bind(name).bind(run->second);
         while (find_results.step()) before[find_results.number(0)] = find_results.number(1);
         find_results.reset();
-        for (const seen_result& s : results_of(arm, trials)) {
-          find_seen.reset().bind(s.digest);
-          std::int64_t id = 0;
-          if (find_seen.step()) {
-            id = find_seen.number(0);
-          } else {
-            static_cast<void>(add_seen.reset().bind(s.digest).bind(s.text).step());
-            id = add_seen.number(0);
-            add_seen.reset();
-          }
-          find_seen.reset();
-          now[id] += s.trials;
-        }
+        for (const seen_result& s : results_of(arm, trials))
+          now[id_by(find_seen, add_seen, s.text, s.digest).id] += s.trials;
         if (!before.empty()) {
           if (before != now)
-            in_->fail(fmt::format(
-                "{} of the run of {} is there with another result; the record was changed after it "
-                "was added, and nothing of it was added now",
-                join_key(c.name, arm.name), one_line(made.started)));
+            in_->fail(
+                fmt::format("{} of the run of {} is there with another result; the record was changed after "
+                            "it was added, and nothing of it was added now",
+                            join_key(c.name, arm.name), one_line(made.started)));
           ++total.known;
           continue;
         }
