@@ -11,8 +11,6 @@
 
 #include <fmt/format.h>
 
-#include <fnmatch.h>
-
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -21,10 +19,6 @@
 
 namespace cufault {
 namespace {
-
-bool matches(const std::string& pattern, const std::string& text) {
-  return fnmatch(pattern.c_str(), text.c_str(), 0) == 0;
-}
 
 /// The status of a failed call, as `explain` would read it from a log. Where a framework's exception names no status, its text is read: a
 /// "RuntimeError" alone says nothing.
@@ -298,8 +292,7 @@ std::vector<failure_seen> failures_in(const observation& o, const lexicon& known
     if (call.swept) continue;
     std::string status = statuses.of(o, call);
     if (&call == call_in_flight(o)) status = o.ended == outcome::timed_out ? status_hang : o.why;
-    if (!status.empty())
-      all.push_back({status, call_in_log(call), call.last_error == "cudaSuccess" ? "" : call.last_error});
+    if (!status.empty()) all.push_back({status, call_in_log(call)});
   }
   return all;
 }
@@ -334,12 +327,9 @@ int fit(const failure_seen& of_log, std::string_view status, std::string_view ca
 }
 
 int fit(const failure_seen& of_log, const failure_pattern& pattern) {
-  const auto any = [](const std::vector<std::string>& patterns, const std::string& text) {
-    return std::ranges::any_of(patterns, [&](const std::string& p) { return matches(p, text); });
-  };
-  if (!any(pattern.status, of_log.status)) return 0;
+  if (!matches_any(pattern.status, of_log.status)) return 0;
   if (pattern.call.empty() || of_log.call.empty()) return 2;
-  return any(pattern.call, of_log.call) ? 3 : 0;
+  return matches_any(pattern.call, of_log.call) ? 3 : 0;
 }
 
 }  // namespace cufault

@@ -24,7 +24,6 @@ inline constexpr const char *status_wrong_numbers = "WRONG_NUMBERS", *status_han
 /// A failure as a log tells it: a status, and the call that returned it where that is known.
 struct failure_seen {
   std::string status, call;
-  std::string last_error{};  ///< of a record, where the trial looked and there was one
 };
 
 /// Trials by number, so that one in which several calls fail counts once. Not sorted.

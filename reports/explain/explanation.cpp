@@ -7,8 +7,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <fnmatch.h>
-
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -24,11 +22,6 @@ namespace {
 constexpr std::uint64_t lines_behind = 12;
 /// Words of a finer cause are near in a traceback and what stands above it.
 constexpr std::uint64_t lines_before = 40;
-
-bool matches_any(const std::vector<std::string>& patterns, const std::string& text) {
-  return std::ranges::any_of(patterns,
-                             [&](const std::string& p) { return fnmatch(p.c_str(), text.c_str(), 0) == 0; });
-}
 
 bool is_of(const std::vector<std::string>& patterns, const log_event& e) {
   return matches_any(patterns, e.id) || (!e.status.empty() && matches_any(patterns, "error." + e.status));

@@ -146,8 +146,7 @@ std::vector<T> list_of(const json_cursor& top, std::string_view key) {
 }
 
 bool any_fits(const std::string& pattern, const std::set<std::string>& ids) {
-  return std::ranges::any_of(
-      ids, [&](const std::string& id) { return fnmatch(pattern.c_str(), id.c_str(), 0) == 0; });
+  return std::ranges::any_of(ids, [&](const std::string& id) { return matches(pattern, id); });
 }
 
 /// A word that is spelt wrong in a table would never be found out.
@@ -202,13 +201,17 @@ void check_names(const lexicon& known, const fs::path& folder) {
 
 }  // namespace
 
+bool matches(const std::string& pattern, const std::string& text) {
+  return fnmatch(pattern.c_str(), text.c_str(), 0) == 0;
+}
+
+bool matches_any(const std::vector<std::string>& patterns, const std::string& text) {
+  return std::ranges::any_of(patterns, [&](const std::string& p) { return matches(p, text); });
+}
+
 bool lexicon::is_question(const std::string& status, const std::string& call) const {
-  const auto fits = [](const std::vector<std::string>& patterns, const std::string& text) {
-    return std::ranges::any_of(
-        patterns, [&](const auto& pattern) { return fnmatch(pattern.c_str(), text.c_str(), 0) == 0; });
-  };
   return std::ranges::any_of(questions, [&](const failure_pattern& p) {
-    return fits(p.status, status) && (p.call.empty() || fits(p.call, call));
+    return matches_any(p.status, status) && (p.call.empty() || matches_any(p.call, call));
   });
 }
 
@@ -225,7 +228,7 @@ const message_page* lexicon::page_of(const std::string& status, const std::strin
   const message_page* best = nullptr;
   int most = -1;
   for (const message_page& p : pages) {
-    if (p.status != status || (!p.call.empty() && fnmatch(p.call.c_str(), call.c_str(), 0) != 0)) continue;
+    if (p.status != status || (!p.call.empty() && !matches(p.call, call))) continue;
     if (!p.framework.empty() && std::ranges::find(frameworks, p.framework) == frameworks.end()) continue;
     const int says = (p.framework.empty() ? 0 : 2) + (p.call.empty() ? 0 : 1);
     if (says > most) best = &p;

@@ -175,4 +175,8 @@ struct lexicon {
 /// Reads the folder. Throws input_error, also where the tables contradict each other: an id twice, an event that is named and is not there.
 lexicon load_lexicon(const std::filesystem::path& folder);
 
+/// By fnmatch(3).
+bool matches(const std::string& pattern, const std::string& text);
+bool matches_any(const std::vector<std::string>& patterns, const std::string& text);
+
 }  // namespace cufault
