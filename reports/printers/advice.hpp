@@ -25,11 +25,11 @@ inline constexpr std::array advices{
     advice{verdict::unresolved,
            "nothing was proved: repair the harness, the control or the machine, and run again"},
     advice{verdict::worsened,
-           "a status became a crash, a hang, wrong numbers or a damaged context: do not upgrade; "
-           "report it with this record"},
+           "a status became a crash, a hang, wrong numbers or a damaged context: do not upgrade; report it "
+           "with this record"},
     advice{verdict::remedy_broken,
-           "the failure is the same and its remedy no longer clears it: do not upgrade before "
-           "another remedy is known"},
+           "the failure is the same and its remedy no longer clears it: do not upgrade before another remedy "
+           "is known"},
     advice{verdict::changed,
            "it fails in another way: check what code relies on the old status, then accept it (cufault "
            "baseline add)"},

@@ -45,20 +45,10 @@ std::string result_text(const judged_cost& j) {
   }
 }
 
-void print_cost_table(std::ostream& out, const table_row& head, const std::vector<table_row>& rows,
-                      const cost_layout& layout) {
-  print_table(out, head, rows, layout.style, layout.width);
-}
-
-std::string range_text(const std::optional<std::int64_t>& low, const std::optional<std::int64_t>& high) {
+/// `shown`: makes text of one of them.
+std::string range_text(const auto& low, const auto& high, const auto& shown) {
   if (!high) return {};
-  const std::string a = bytes_text(*low), b = bytes_text(*high);
-  return a == b ? b : fmt::format("{} to {}", a, b);
-}
-
-std::string range_text(const std::optional<double>& low, const std::optional<double>& high) {
-  if (!high) return {};
-  const std::string a = ratio_text(*low), b = ratio_text(*high);
+  const std::string a = shown(*low), b = shown(*high);
   return a == b ? b : fmt::format("{} to {}", a, b);
 }
 
@@ -71,13 +61,14 @@ void print_summary(std::ostream& out, const std::vector<judged_cost>& all, const
     };
     add(s.wrong, "with wrong numbers");
     add(s.failed, "not measured");
-    rows.push_back({s.remedy, s.words, fmt::format("{}", s.works), range_text(s.least, s.most),
-                    fmt::format("{}", s.inside_noise), range_text(s.least_bytes, s.most_bytes), rest});
+    rows.push_back({s.remedy, s.words, fmt::format("{}", s.works), range_text(s.least, s.most, ratio_text),
+                    fmt::format("{}", s.inside_noise), range_text(s.least_bytes, s.most_bytes, bytes_text),
+                    rest});
   }
-  print_cost_table(out,
-                   {"remedy", "what is done", "kinds of work", "time, outside the noise", "inside the noise",
-                    "device memory", "others"},
-                   rows, layout);
+  print_table(out,
+              {"remedy", "what is done", "kinds of work", "time, outside the noise", "inside the noise",
+               "device memory", "others"},
+              rows, layout.style, layout.width);
 }
 
 void print_work(std::ostream& out, const std::vector<judged_cost>& all, const std::string& gpu,
@@ -91,9 +82,8 @@ void print_work(std::ostream& out, const std::vector<judged_cost>& all, const st
                     j.more_bytes ? bytes_text(*j.more_bytes) : "",
                     peak ? fmt::format("{:.0f} %{}", peak->part * 100, peak->slow ? ", slow" : "") : ""});
   }
-  print_cost_table(out,
-                   {"work", "remedy", "without it", "time with it", "control", "device memory", "of peak"},
-                   rows, layout);
+  print_table(out, {"work", "remedy", "without it", "time with it", "control", "device memory", "of peak"},
+              rows, layout.style, layout.width);
 }
 
 void print_cost_lines(std::ostream& out, const char* title, const std::vector<std::string>& lines,
@@ -171,8 +161,7 @@ void print_costs(std::ostream& out, std::span<const cost_record> records, const 
 
 void print_costs_csv(std::ostream& out, std::span<const cost_record> records) {
   out << "stack,started,work,remedy,clock,rounds,without_ms,with_ms,ratio,low,high,coverage,control,control_"
-         "low,control_high,verdict,more_bytes,"
-         "part_of_peak,words,why,complete\n";
+         "low,control_high,verdict,more_bytes,part_of_peak,words,why,complete\n";
   for (const cost_record& r : records)
     for (const judged_cost& j : judged(r)) {
       const auto peak = at_peak(*j.where, gpu_of(r));

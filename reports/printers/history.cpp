@@ -110,13 +110,11 @@ void print_history(std::ostream& out, const history_view& view, table_style styl
       for (const history_proposal& p : view.proposals)
         if (p.steady == steady) lines.push_back(line_of(p));
       if (!lines.empty())
-        page.list(
-            steady
-                ? "Recorded as racing, and steady since: file a fresh record (cufault baseline add RECORD "
-                  "CASE/ARM)"
-                : "Recorded as racing, and of another rate since: file a fresh record (cufault baseline add "
-                  "RECORD CASE/ARM)",
-            lines);
+        page.list(steady ? "Recorded as racing, and steady since: file a fresh record (cufault baseline add "
+                           "RECORD CASE/ARM)"
+                         : "Recorded as racing, and of another rate since: file a fresh record (cufault "
+                           "baseline add RECORD CASE/ARM)",
+                  lines);
     }
   };
   if (extent == history_extent::details) {
@@ -128,10 +126,9 @@ void print_history(std::ostream& out, const history_view& view, table_style styl
   if (!rows.empty())
     page.table("Arms that changed between stacks, or flake", {"arm", "since", "flakes", "what it is"}, rows);
   put_proposals();
-  page.last(
-      fmt::format("{}: {} changed or flake, {} the same on all stacks that observed them, {} observed on "
-                  "one stack only",
-                  plural(view.arms.size(), "arm"), rows.size(), steady, single));
+  page.last(fmt::format(
+      "{}: {} changed or flake, {} the same on all stacks that observed them, {} observed on one stack only",
+      plural(view.arms.size(), "arm"), rows.size(), steady, single));
 }
 
 nlohmann::json to_json(const history_view& view) {

@@ -64,11 +64,11 @@ std::string html_escaped(std::string_view text) {
   return safe;
 }
 
-std::string beginning_of(std::string_view text, std::size_t most) {
+std::string beginning_of(std::string_view text, std::size_t most, std::string_view mark) {
   if (text.size() <= most) return std::string(text);
   std::size_t end = most;
   while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0U) == 0x80) --end;  // between characters
-  return std::string(text.substr(0, end)) + "\xe2\x80\xa6";
+  return std::string(text.substr(0, end)).append(mark);
 }
 
 }  // namespace cufault

@@ -11,7 +11,7 @@ namespace cufault {
 /// Text for an element or a quoted attribute. What is no UTF-8, control characters and those that turn the direction of text become U+FFFD.
 std::string html_escaped(std::string_view text);
 
-/// Of long text the beginning, and "…".
-std::string beginning_of(std::string_view text, std::size_t most);
+/// Of long text the beginning, and `mark`.
+std::string beginning_of(std::string_view text, std::size_t most, std::string_view mark = "\xe2\x80\xa6");
 
 }  // namespace cufault

@@ -100,15 +100,6 @@ std::vector<std::pair<std::vector<Key>, Value>> merged(const std::vector<std::pa
   return some;
 }
 
-std::string cells_text(std::size_t count) {
-  return plural(count, "cell");
-}
-
-void print_any_table(std::ostream& out, const table_row& head, const std::vector<table_row>& rows,
-                     const matrix_layout& layout) {
-  print_table(out, head, rows, layout.style, layout.width);
-}
-
 /// Lines below a word for them; nothing where there are none.
 void print_lines(std::ostream& out, std::string_view title, const std::vector<std::string>& lines,
                  const matrix_layout& layout) {
@@ -177,7 +168,7 @@ void print_cells(std::ostream& out, const std::vector<observed_cell>& cells, con
     rows.push_back({label(keys, all_rows)});
     rows.back().insert(rows.back().end(), values.begin(), values.end());
   }
-  print_any_table(out, head, rows, layout);
+  print_table(out, head, rows, layout.style, layout.width);
 }
 
 std::string contexts_of(const std::vector<observed_cell>& cells) {
@@ -185,7 +176,8 @@ std::string contexts_of(const std::vector<observed_cell>& cells) {
   for (const observed_cell& c : cells)
     if (was_observed(c)) ++counts[c.context];
   std::vector<std::string> words;
-  for (const auto& [context, n] : counts) words.push_back(fmt::format("{} in {}", context, cells_text(n)));
+  for (const auto& [context, n] : counts)
+    words.push_back(fmt::format("{} in {}", context, plural(n, "cell")));
   return fmt::format("{}", fmt::join(words, ", "));
 }
 
@@ -210,7 +202,7 @@ std::string remedy_line(const matrix_section& s, axis along, const std::string& 
       against_failures.push_back(c);
   }
   std::vector<std::string> words = describe(conditions_of(against_failures, along), "cell");
-  for (const auto& [word, n] : others) words.push_back(fmt::format("{} in {}", word, cells_text(n)));
+  for (const auto& [word, n] : others) words.push_back(fmt::format("{} in {}", word, plural(n, "cell")));
   if (!cost.empty()) words.push_back(cost);
   return fmt::format("{}: {}", s.remedy, fmt::join(words, "; "));
 }
@@ -222,7 +214,7 @@ void print_section(std::ostream& out, const matrix_section& s, const std::vector
   std::string title = s.name;
   if (!s.remedy.empty()) title += ", remedy " + s.remedy;
   if (made_up) title += " (made up)";
-  title += ": " + cells_text(s.cells.size());
+  title += ": " + plural(s.cells.size(), "cell");
   if (unseen > 0) title += fmt::format(", {} not observed", unseen);
   print_heading(out, title, 4, layout.style);
   std::vector<std::string> notes;
@@ -325,8 +317,8 @@ void print_comparison(std::ostream& out, const stack_comparison& c, const matrix
     rows.push_back({label(keys, all)});
     rows.back().insert(rows.back().end(), values.begin(), values.end());
   }
-  if (!rows.empty()) print_any_table(out, head, rows, layout);
-  out << fmt::format("{} different, {} equal", cells_text(c.differing.size()), c.equal);
+  if (!rows.empty()) print_table(out, head, rows, layout.style, layout.width);
+  out << fmt::format("{} different, {} equal", plural(c.differing.size(), "cell"), c.equal);
   if (c.not_in_all > 0) out << fmt::format(", {} not observed in all", c.not_in_all);
   out << '\n';
 }

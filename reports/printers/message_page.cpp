@@ -100,11 +100,10 @@ void print_what_rows_are(std::ostream& out, const message_page& page, const expl
   const bool of_library = page.status.starts_with("CUBLAS_") || page.status.starts_with("cuda");
   out << fmt::format("Each row is a cause of {}{}; the frequent ones, by documents and reports, come first.",
                      of_library ? as_code(page.status) : "this message", from);
-  out << (stacks.empty()
-              ? std::string(" No record shows it.\n\n")
-              : fmt::format("\nTrials are of cases, without cells of the matrix, on {}: {}. A remedy was "
-                            "tried on stacks of its row.\n\n",
-                            plural(stacks.size(), "stack"), stacks_text(records, stacks)));
+  out << (stacks.empty() ? std::string(" No record shows it.\n\n")
+                         : fmt::format("\nTrials are of cases, without cells of the matrix, on {}: {}. A "
+                                       "remedy was tried on stacks of its row.\n\n",
+                                       plural(stacks.size(), "stack"), stacks_text(records, stacks)));
 }
 
 }  // namespace

@@ -60,10 +60,10 @@ std::vector<std::string> remarks_on(const run_report& run, const run_summary& al
     lines.push_back(fmt::format("{} of {} need a GPU and were not run: {}", plural(all.without_gpu, "arm"),
                                 plural(all.cases_without_gpu.size(), "case"), all.why_no_gpu));
   if (run.left_out > 0)
-    lines.push_back(fmt::format(
-        "{} with a remedy {} not run: without it nothing fails, by a record of this stack. CASE/ARM "
-        "runs one, --tier nightly all.",
-        plural(run.left_out, "arm"), run.left_out == 1 ? "was" : "were"));
+    lines.push_back(
+        fmt::format("{} with a remedy {} not run: without it nothing fails, by a record of this stack. "
+                    "CASE/ARM runs one, --tier nightly all.",
+                    plural(run.left_out, "arm"), run.left_out == 1 ? "was" : "were"));
   if (!run.complete) lines.emplace_back("The run did not come to its end.");
   if (run.mode == run_mode::gate)
     lines.push_back(

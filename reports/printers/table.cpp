@@ -3,6 +3,7 @@
 #include "reports/printers/table.hpp"
 
 #include "reports/printers/advice.hpp"
+#include "reports/printers/html_text.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -376,9 +377,7 @@ constexpr std::size_t longest_line = 2000, room_for_last = 8192;
 
 std::string limited_output::shown(std::string_view text) const {
   if (!markdown() || text.size() <= longest_line) return cell(text, style_);
-  std::size_t end = longest_line;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;  // between characters
-  return cell(text.substr(0, end), style_) + "...";
+  return cell(beginning_of(text, longest_line, "..."), style_);
 }
 
 bool limited_output::put(const std::string& text) {
