@@ -61,7 +61,7 @@ std::vector<fs::path> runs_in_archive(const fs::path& archive, const fs::path& f
     if (entry.is_regular_file() && !entry.is_symlink() && entry.path().extension() == ".jsonl" &&
         entry.path().parent_path().parent_path().filename() == "records")
       runs.push_back(entry.path());
-  std::sort(runs.begin(), runs.end());
+  std::ranges::sort(runs);
   return runs;
 }
 
@@ -116,6 +116,13 @@ bool is_met(const std::string& name, const std::map<std::string, std::vector<rec
   return false;
 }
 
+/// Whether it is one of those, or whether none are named.
+bool is_asked(const baseline_arguments& arguments, const std::string& case_name, const std::string& arm) {
+  return arguments.names.empty() || std::ranges::any_of(arguments.names, [&](const std::string& name) {
+           return is_named_by(name, case_name, arm);
+         });
+}
+
 /// Of an arm that several records have the latest counts, of one that races all trials do.
 record merged(const std::vector<record>& records) {
   record all = records.front();
@@ -125,15 +132,15 @@ record merged(const std::vector<record>& records) {
   return all;
 }
 
-/// The same arm, part of a sweep, in each of the records.
-std::vector<const arm_result*> parts_of_sweep_in(const arm_result& a, const std::string& case_name,
-                                                 const std::vector<record>& records) {
-  std::vector<const arm_result*> parts;
+/// The same arm in each of the records.
+std::vector<const arm_result*> same_arm_in(const std::vector<record>& records, const std::string& case_name,
+                                           const arm_result& a) {
+  std::vector<const arm_result*> all;
   for (const record& r : records)
     for (const case_result& c : r.cases)
       for (const arm_result& more : c.arms)
-        if (c.name == case_name && more.name == a.name) parts.push_back(&more);
-  return parts;
+        if (c.name == case_name && more.name == a.name) all.push_back(&more);
+  return all;
 }
 
 std::vector<const observation*> trials_of(const std::vector<const arm_result*>& arms) {
@@ -158,16 +165,15 @@ std::string why_not_one_sweep(const std::vector<const arm_result*>& parts) {
 
 /// If `a` is one part of a sweep and `records` have all parts, replaces its trial by the joined sweep.
 void join_parts(arm_result& a, const std::string& case_name, const std::vector<record>& records) {
-  if (std::none_of(a.trials.begin(), a.trials.end(), is_part)) return;
-  const auto parts = parts_of_sweep_in(a, case_name, records);
+  if (std::ranges::none_of(a.trials, is_part)) return;
+  const auto parts = same_arm_in(records, case_name, a);
   if (why_not_one_sweep(parts).empty()) a.trials = {joined(trials_of(parts))};
 }
 
 /// By its own name and nothing else: somebody looked at this arm.
 bool is_named_alone(const baseline_arguments& arguments, const std::string& case_name,
                     const std::string& arm_name) {
-  return std::find(arguments.names.begin(), arguments.names.end(), join_key(case_name, arm_name)) !=
-         arguments.names.end();
+  return std::ranges::find(arguments.names, join_key(case_name, arm_name)) != arguments.names.end();
 }
 
 /// Whether an arm that is not as expected was so more than once: in several trials (of each level, where it has levels) that are equal, or in
@@ -177,17 +183,14 @@ bool was_repeated(const arm_result& a, const std::string& case_name, const std::
   std::map<std::optional<std::int64_t>, std::vector<signature>> by_level;
   for (const observation& o : a.trials)
     if (!o.refined) by_level[o.level].push_back(signature_of(o));
-  const bool in_trials = std::all_of(by_level.begin(), by_level.end(), [](const auto& of_level) {
+  const bool in_trials = std::ranges::all_of(by_level, [](const auto& of_level) {
     const auto& [level, seen] = of_level;
-    return seen.size() > 1 && std::count(seen.begin(), seen.end(), seen.front()) == std::ssize(seen);
+    return seen.size() > 1 && std::ranges::count(seen, seen.front()) == std::ssize(seen);
   });
-  int alike = 0;
-  for (const record& r : records)
-    for (const case_result& c : r.cases)
-      for (const arm_result& other : c.arms)
-        alike += c.name == case_name && other.name == a.name && observed(other) &&
-                 disagreement(arm_plateaus(a), arm_plateaus(other)).empty();
-  return in_trials || alike > 1;
+  return in_trials ||
+         std::ranges::count_if(same_arm_in(records, case_name, a), [&](const arm_result* other) {
+           return observed(*other) && disagreement(arm_plateaus(a), arm_plateaus(*other)).empty();
+         }) > 1;
 }
 
 /// Without lines that cannot be read, which `bad` gets.
@@ -222,11 +225,11 @@ class addition {
   void take(const std::string& case_name, arm_result a) {
     if (a.judged == verdict::unresolved || (a.judged == verdict::not_provoked && !observed(a)))
       return leave_out(case_name, a, fmt::format("{}: {}", to_string(a.judged), a.why));
-    if (std::any_of(a.trials.begin(), a.trials.end(), is_part))
+    if (std::ranges::any_of(a.trials, is_part))
       return leave_out(
           case_name, a,
           fmt::format("only part of its sweep: {}; add the records of all parts of one sweep (--with)",
-                      why_not_one_sweep(parts_of_sweep_in(a, case_name, records_))));
+                      why_not_one_sweep(same_arm_in(records_, case_name, a))));
     const bool differs = a.covered && !as_expected(a.judged) && a.judged != verdict::not_provoked;
     if (differs && !is_named_alone(arguments_, case_name, a.name) && !was_repeated(a, case_name, records_))
       return leave_out(
@@ -316,12 +319,9 @@ class addition {
   /// Of an arm that does not race, how it differs in one of the records; empty where it does not.
   [[nodiscard]] std::string why_records_disagree(const std::string& case_name, const arm_result& a) const {
     if (!a.races.empty()) return {};
-    for (const record& r : records_)
-      for (const case_result& c : r.cases)
-        for (const arm_result& other : c.arms)
-          if (c.name == case_name && other.name == a.name && observed(other) &&
-              std::none_of(other.trials.begin(), other.trials.end(), is_part))
-            if (const judgement found = compare_arms(&a, &other); !is_same(found.v)) return found.why;
+    for (const arm_result* other : same_arm_in(records_, case_name, a))
+      if (observed(*other) && std::ranges::none_of(other->trials, is_part))
+        if (const judgement found = compare_arms(&a, other); !is_same(found.v)) return found.why;
     return {};
   }
 
@@ -371,11 +371,6 @@ bool each_stack(const std::vector<fs::path>& folders,
 
 int add_to_baseline(const baseline_arguments& arguments) {
   const auto by_stack = records_to_add(arguments);
-  const auto asked = [&](const std::string& case_name, const std::string& arm) {
-    return arguments.names.empty() ||
-           std::any_of(arguments.names.begin(), arguments.names.end(),
-                       [&](const std::string& name) { return is_named_by(name, case_name, arm); });
-  };
   const baselines recorded({arguments.into}), shipped({default_recorded()});
   bool all_taken = true, any_change = false;
   std::size_t met = 0;
@@ -393,7 +388,7 @@ int add_to_baseline(const baseline_arguments& arguments) {
       for (arm_result& a : c.arms) join_parts(a, c.name, records);
       judge(c, recorded, keys_of(whole));
       for (const arm_result& a : c.arms)
-        if (asked(c.name, a.name)) {
+        if (is_asked(arguments, c.name, a.name)) {
           ++met;
           taken.take(c.name, a);
         }
@@ -407,10 +402,7 @@ int add_to_baseline(const baseline_arguments& arguments) {
     any_change = any_change || taken.any_change();
   }
   if (met == 0) throw usage_error(fmt::format("{} has no arm", arguments.record.string()));
-  if (arguments.json)
-    std::cout << nlohmann::ordered_json{{"schema", 1}, {"written", !arguments.dry}, {"stacks", stacks}}.dump(
-                     2)
-              << '\n';
+  if (arguments.json) print_json({{"schema", 1}, {"written", !arguments.dry}, {"stacks", stacks}});
   if (arguments.dry) return any_change || !all_taken ? exit_gate : 0;
   return all_taken ? 0 : exit_gate;
 }
@@ -431,7 +423,7 @@ int show_baselines(const std::vector<fs::path>& folders, bool json) {
                    {"latest", r.started}});
   });
   if (json) {
-    std::cout << dump_json({{"schema", 1}, {"stacks", all}}) << '\n';
+    print_json({{"schema", 1}, {"stacks", all}}, -1);
   } else {
     for (const auto& s : all)
       fmt::print("{}: {}; {} arms, of them {} undefined; latest run {}\n", s["folder"].get<std::string>(),
@@ -466,8 +458,7 @@ int remove_from_baseline(const baseline_arguments& arguments) {
     return 0;
   }
   const std::size_t removed = remove_arms(named, [&](const std::string& case_name, const std::string& arm) {
-    return std::any_of(arguments.names.begin(), arguments.names.end(),
-                       [&](const std::string& name) { return is_named_by(name, case_name, arm); });
+    return is_asked(arguments, case_name, arm);
   });
   if (removed == 0)
     throw usage_error(
@@ -477,7 +468,6 @@ int remove_from_baseline(const baseline_arguments& arguments) {
 }
 
 int show_predictions(const fs::path& folder, print_form form) {
-  const table_style style = form.markdown ? table_style::markdown : table_style::text;
   named_table distances{.name = "distance",
                         .title = "Distance",
                         .columns = {{"of the stack", "key"},
@@ -527,10 +517,9 @@ int show_predictions(const fs::path& folder, print_form form) {
   if (form.json) {
     auto json = to_json(tables);
     json["unpredicted"] = found.unpredicted;
-    std::cout << json.dump(2) << '\n';
-    return 0;
+    return print_json(json);
   }
-  print_tables(std::cout, tables, 3, style);
+  print_tables(std::cout, tables, 3, form.style());
   fmt::print(std::cout, "{}{}: no stack of another version says anything.\n", form.markdown ? "\n" : "",
              plural(found.unpredicted, "arm"));
   return 0;

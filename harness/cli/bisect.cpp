@@ -116,7 +116,7 @@ class bisecting {
       const char* const engine = std::getenv("CUFAULT_ENGINE");
       std::istringstream words(engine != nullptr ? engine : "docker run --rm --gpus all");
       for (std::string word; words >> word;) engine_.push_back(word);
-      if (std::find(engine_.begin(), engine_.end(), "run") == engine_.end())
+      if (std::ranges::find(engine_, "run") == engine_.end())
         throw usage_error(fmt::format(
             "CUFAULT_ENGINE='{}' has no word run, as in: docker run --rm --gpus all", one_line(words.str())));
       engine_.front() = program_path(engine_.front());
@@ -131,13 +131,13 @@ class bisecting {
       if (goods.back() == bad)
         throw usage_error(fmt::format("--good and --bad are both {}", source_.all()[bad].name));
     }
-    std::sort(goods.begin(), goods.end());
+    std::ranges::sort(goods);
     if (goods.size() == 2 && (goods[0] > bad || goods[1] < bad))
       throw usage_error("both --good are on one side of --bad: give one that is older and one that is newer");
     for (const std::size_t good : goods) search_between(good, bad);
     print();
-    const bool exact = std::all_of(report_.changes.begin(), report_.changes.end(),
-                                   [](const found_change& c) { return c.between.empty(); });
+    const bool exact =
+        std::ranges::all_of(report_.changes, [](const found_change& c) { return c.between.empty(); });
     return exact ? 0 : exit_range;
   }
 
@@ -250,8 +250,8 @@ class bisecting {
     if (like == likeness::good) return;
     seeking_.reset();
     throw usage_error(
-        fmt::format("{} was good ({}) and at the end is not ({}): something else changed meanwhile, and "
-                    "the search says nothing",
+        fmt::format("{} was good ({}) and at the end is not ({}): something else changed meanwhile, and the "
+                    "search says nothing",
                     name_of(good), words_of(before), now.empty() ? tried_[good].why : words_of(now)));
   }
 
@@ -356,7 +356,7 @@ class bisecting {
     process_result ended = run_process(options, {}, stop_);
     if (ended.how != ending::exited && !container.empty()) {  // it is no child of ours
       spawn_options removal;
-      removal.argv.assign(engine_.begin(), std::find(engine_.begin(), engine_.end(), "run"));
+      removal.argv.assign(engine_.begin(), std::ranges::find(engine_, "run"));
       removal.argv.insert(removal.argv.end(), {"rm", "-f", container});
       static_cast<void>(run_process(removal, {}));
     }
@@ -490,9 +490,9 @@ class bisecting {
                         program_sweep::quoted({source_.ready(source_.index_of("--bad", change.bad)).cublas}),
                         report_.what);
     if (asked_.json)
-      std::cout << to_json(report_).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+      print_json(to_json(report_));
     else
-      print_bisection(std::cout, report_, asked_.markdown ? table_style::markdown : table_style::text);
+      print_bisection(std::cout, report_, asked_.style());
   }
 
   const bisect_arguments& asked_;

@@ -53,7 +53,7 @@ release release_in(const std::string& name, const fs::path& folder) {
   for (const auto& entry : fs::directory_iterator(folder))
     if (entry.path().filename().string().starts_with(std::string(stem) + ".")) files.push_back(entry.path());
   if (files.empty()) throw usage_error(fmt::format("{} holds no {}.*", folder.string(), stem));
-  std::sort(files.begin(), files.end());
+  std::ranges::sort(files);
   for (const fs::path& file : files)
     if (!fs::equivalent(file, files.front()))
       throw usage_error(fmt::format("{} holds more than one libcublas: {} and {}", folder.string(),
@@ -70,10 +70,6 @@ std::string version_said_by(const fs::path& library) {
 }
 
 fs::path usual_keep() {
-  const auto variable = [](const char* name) {
-    const char* value = std::getenv(name);
-    return fs::path(value == nullptr ? "" : value);
-  };
   if (const fs::path cache = variable("XDG_CACHE_HOME"); cache.is_absolute()) return cache / "cufault/cublas";
   if (const fs::path home = variable("HOME"); !home.empty()) return home / ".cache/cufault/cublas";
   throw usage_error("neither XDG_CACHE_HOME nor HOME is set: --keep FOLDER says where fetched releases go");
@@ -181,7 +177,7 @@ void release_source::list_index(const bisect_arguments& arguments) {
                       one_line(end)));
   for (std::string& name : versions_in_index(stop_))
     all_.push_back({.name = std::move(name), .cublas = {}, .cublaslt = {}});
-  std::stable_sort(all_.begin(), all_.end(), is_older);
+  std::ranges::stable_sort(all_, is_older);
   std::error_code why;
   if (fs::create_directories(keep_, why); !fs::is_directory(keep_))
     throw usage_error(
@@ -201,7 +197,7 @@ void release_source::list_folder(const fs::path& folder) {
       fmt::print(stderr, "bisect: {}; it is left out\n", why.what());
     }
   }
-  std::stable_sort(all_.begin(), all_.end(), is_older);
+  std::ranges::stable_sort(all_, is_older);
   // libcublas.so, libcublas.so.13 and libcublas.so.13.1.0 are one.
   all_.erase(std::unique(all_.begin(), all_.end(),
                          [](const release& a, const release& b) { return a.cublas == b.cublas; }),

@@ -41,11 +41,11 @@ int show_changes(const changes_arguments& arguments) {
     stacks.push_back(release_of(is_stack_folder(file) ? load_family(file, {}) : load_record(file)));
   const release_columns columns = columns_of(stacks, arguments.gpu);
   if (columns.releases.size() < 2)
-    throw usage_error(fmt::format(
-        "{} of cuBLAS in these records{}, and two on one GPU and driver are needed; record others: cufault "
-        "run --cublas PATH",
-        columns.releases.empty() ? "no release" : "one release",
-        arguments.gpu.empty() ? "" : " on a GPU of that name"));
+    throw usage_error(
+        fmt::format("{} of cuBLAS in these records{}, and two on one GPU and driver are needed; record "
+                    "others: cufault run --cublas PATH",
+                    columns.releases.empty() ? "no release" : "one release",
+                    arguments.gpu.empty() ? "" : " on a GPU of that name"));
   std::vector<std::string> names;
   for (const auto& [version, indexes] : columns.releases) names.push_back(version);
   if (!arguments.release.empty() && std::ranges::find(names, arguments.release) == names.end())
@@ -76,13 +76,8 @@ int show_changes(const changes_arguments& arguments) {
     report.notes = load_release_notes(notes);
   if (!arguments.json && arguments.release.empty())
     leave_out(report.found.changes, most_changes, named_in(report.notes));
-  if (arguments.json)
-    std::cout
-        << to_json(report, arguments.release).dump(1, ' ', false, nlohmann::json::error_handler_t::replace)
-        << '\n';
-  else
-    print_changes(std::cout, report, arguments.release,
-                  arguments.markdown ? table_style::markdown : table_style::text, width_of_output());
+  if (arguments.json) return print_json(to_json(report, arguments.release), 1);
+  print_changes(std::cout, report, arguments.release, arguments.style(), width_of_output());
   return 0;
 }
 

@@ -9,6 +9,7 @@
 #include "reports/evidence/baselines.hpp"
 #include "reports/judge/cost.hpp"
 #include "reports/model/record.hpp"
+#include "reports/printers/table.hpp"
 
 #include <cstdint>
 #include <filesystem>
@@ -101,9 +102,13 @@ struct baseline_arguments {
   bool json = false;
 };
 
+std::filesystem::path default_recorded();
+/// Records or folders of records that a command reads.
+using records_to_read = std::vector<std::filesystem::path>;
+
 struct explain_arguments {
   std::vector<std::string> words;  ///< a message, or files; none, or "-": standard input
-  std::vector<std::filesystem::path> records;
+  records_to_read records{default_recorded()};
   bool json = false;
   bool more = false;        ///< all of the answer, not the first lines alone
   bool no_machine = false;  ///< do not look at this machine
@@ -112,7 +117,10 @@ struct explain_arguments {
 /// How an answer is printed: text where neither is set.
 struct print_form {
   bool json = false, markdown = false;
+  [[nodiscard]] table_style style() const { return markdown ? table_style::markdown : table_style::text; }
 };
+/// On standard output. Bytes that are no UTF-8 become U+FFFD. Returns 0.
+int print_json(const nlohmann::ordered_json& json, int indent = 2);
 
 /// How a comparison is printed.
 struct comparison_style : print_form {
@@ -152,21 +160,21 @@ struct changes_arguments : print_form {
 };
 
 struct matrix_arguments {
-  std::vector<std::filesystem::path> records;
+  records_to_read records{default_recorded()};
   std::string fault, operation, remedy, stack;  ///< as matrix_filter; empty: all
   std::vector<std::string> by;                  ///< keys of stacks: only what differs between them
   std::string format = "text";                  ///< or "markdown", "csv", "json"
 };
 
 struct cost_arguments {
-  std::vector<std::filesystem::path> records;
+  records_to_read records{default_recorded()};
   std::string remedy;           ///< a pattern; empty: all
   std::string format = "text";  ///< or "markdown", "csv", "json", "svg"
   bool all_work = false;        ///< each kind of work, too
 };
 
 struct report_arguments {
-  std::vector<std::filesystem::path> records;
+  records_to_read records{default_recorded()};
   std::filesystem::path folder;
   std::vector<std::filesystem::path> baselines;  ///< folders of stacks that judge
   std::vector<std::filesystem::path> since;      ///< records, of which the last green one is compared with
@@ -289,11 +297,12 @@ int preflight(const target& where, const std::filesystem::path& records,
 int write_resources(const target& where, const std::filesystem::path& file);  ///< empty: to standard output
 int check_floor(const std::filesystem::path& records, int at_least);
 
+/// Of the environment; empty where it is not set.
+std::string variable(const char* name);
 /// Where this program lies, and its data: in the source tree, or beside an installed program.
 std::filesystem::path own_path();
 /// Of a program as a shell finds it. Throws usage_error.
 std::string program_path(const std::string& name);
-std::filesystem::path default_recorded();
 /// The site's own baseline: CUFAULT_BASELINE or, where that is not set, cufault/baseline in XDG_DATA_HOME (~/.local/share). It need not exist.
 std::filesystem::path own_baseline();
 /// Folders of stacks that judge: `own`, or own_baseline() where that is empty, then those that come with cufault.

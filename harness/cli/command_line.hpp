@@ -68,10 +68,10 @@ struct command_line {
   /// value, and others read the variables of every command.
   void take_variables(CLI::App& command) const {
     const auto asks_for_help = [](const std::string& word) { return word == "-h" || word == "--help"; };
-    if (std::any_of(words.begin(), words.end(), asks_for_help)) return;
+    if (std::ranges::any_of(words, asks_for_help)) return;
     for (CLI::Option* const o : command.get_options()) {
       const char* value = o->get_envname().empty() ? nullptr : std::getenv(o->get_envname().c_str());
-      const bool given = std::any_of(words.begin(), words.end(), [&](const std::string& word) {
+      const bool given = std::ranges::any_of(words, [&](const std::string& word) {
         return word == o->get_name() || word.starts_with(o->get_name() + "=");
       });
       if (value == nullptr || *value == '\0' || given) continue;
@@ -87,16 +87,23 @@ struct command_line {
 
 /// What a command that reads records was given.
 struct to_read : print_form {
-  std::vector<std::filesystem::path> records;
-  [[nodiscard]] std::vector<std::filesystem::path> records_or_own() const {
-    return records.empty() ? std::vector{default_recorded()} : records;
-  }
+  records_to_read records{default_recorded()};
 };
 
-inline void add_to_read(CLI::App* command, to_read& given) {
+/// `what`: of which kind they are.
+inline void add_to_read(CLI::App* command, records_to_read& records,
+                        const std::string& what = "records or folders of records") {
+  command->add_option("RECORD", records, what + " (default: those that come with cufault)")
+      ->check(CLI::ExistingPath);
+}
+/// Of a command that takes words.
+inline void add_to_read_as_option(CLI::App* command, records_to_read& records, const std::string& use = {}) {
   command
-      ->add_option("RECORD", given.records,
-                   "records or folders of records (default: those that come with cufault)")
+      ->add_option(
+          "--records", records,
+          fmt::format("records or folders of records{} (default: those that come with cufault)", use))
+      ->allow_extra_args(false)
+      ->type_name("RECORD")
       ->check(CLI::ExistingPath);
 }
 
@@ -169,10 +176,9 @@ inline void add_new_record(CLI::App* command, std::filesystem::path& folder) {
 /// To judge by.
 inline void add_baseline(CLI::App* command, std::filesystem::path& folder) {
   command
-      ->add_option(
-          "--baseline", folder,
-          "folder of recorded stacks, which come before those of cufault (default: CUFAULT_BASELINE, or "
-          "cufault/baseline in XDG_DATA_HOME)")
+      ->add_option("--baseline", folder,
+                   "folder of recorded stacks, which come before those of cufault (default: "
+                   "CUFAULT_BASELINE, or cufault/baseline in XDG_DATA_HOME)")
       ->type_name("DIR")
       ->check(CLI::ExistingDirectory);
 }
@@ -183,12 +189,10 @@ inline test_tier tier_of(const std::string& name) {
 
 inline void add_jobs(CLI::App* command, int& jobs) {
   command
-      ->add_option(
-          "--jobs,-j", jobs,
-          "number of arms that run at the same time, on all GPUs together. Up to half as many more run "
-          "in addition if they need no GPU or rarely call the driver. An arm that fills a GPU runs alone on "
-          "it "
-          "(default: one for each processor, at most 4)")
+      ->add_option("--jobs,-j", jobs,
+                   "number of arms that run at the same time, on all GPUs together. Up to half as many more "
+                   "run in addition if they need no GPU or rarely call the driver. An arm that fills a GPU "
+                   "runs alone on it (default: one for each processor, at most 4)")
       ->check(CLI::Range(1, 1000))
       ->envname("CUFAULT_JOBS");
 }
@@ -232,6 +236,11 @@ void add_trace(command_line& line);
 void add_why(command_line& line);
 /// Seconds of "90", "90s", "10m" or "2h". Throws usage_error.
 double seconds_of(const char* option, const std::string& text);
+template <class Seconds>
+CLI::Option* add_seconds(CLI::App* command, const char* name, Seconds& to, const std::string& what) {
+  const auto take = [&to, name](const std::string& text) { to = seconds_of(name, text); };
+  return command->add_option_function<std::string>(name, take, what)->type_name("TIME")->check(not_empty);
+}
 void add_ctest_commands(command_line& line);  ///< preflight, resources, floor
 void add_own_commands(command_line& line);    ///< what this program starts itself as
 

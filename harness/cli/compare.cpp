@@ -39,10 +39,6 @@ namespace fs = std::filesystem;
 namespace cufault {
 namespace {
 
-table_style style_of(bool markdown) {
-  return markdown ? table_style::markdown : table_style::text;
-}
-
 /// Says what could not be read, in one line each, and keeps it.
 class unread_files {
  public:
@@ -153,11 +149,10 @@ int say(const comparison& all, const std::string& command, const comparison_styl
   if (style.json) {
     auto json = to_json(all);
     if (!driver.empty()) json["driver"] = driver;
-    std::cout << json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+    print_json(json);
   } else {
-    limited_output out(std::cout, style_of(style.markdown));
-    print_comparison(std::cout, all, command, style_of(style.markdown), extent);
-    if (!driver.empty()) out.list("The driver says otherwise", driver);
+    print_comparison(std::cout, all, command, style.style(), extent);
+    if (!driver.empty()) limited_output(std::cout, style.style()).list("The driver says otherwise", driver);
   }
   if (command == "gate") return exit_code(exit_reasons(all));
   return differing_in(all) == 0 && driver.empty() ? 0 : int{exit_gate};
@@ -188,8 +183,7 @@ int show_differences(const diff_arguments& arguments) {
       if (found.arms == 0)
         throw usage_error(
             "diff --driver: no arm has trials in both records that heard the driver's error log; run it "
-            "again with "
-            "this cufault");
+            "again with this cufault");
       std::ranges::move(found.lines, std::back_inserter(driver));
     }
   return say(all, "diff", arguments, driver);
@@ -256,10 +250,10 @@ int merge_records(const merge_arguments& arguments) {
     nlohmann::json all = to_json(merged);
     if (!hosts.empty()) all["hosts"] = to_json(found);
     all["exit_code"] = code;
-    std::cout << all.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+    print_json(all);
   } else {
-    print_merged(std::cout, merged, style_of(arguments.markdown));
-    if (!hosts.empty()) print_hosts(std::cout, found, hosts.size(), style_of(arguments.markdown));
+    print_merged(std::cout, merged, arguments.style());
+    if (!hosts.empty()) print_hosts(std::cout, found, hosts.size(), arguments.style());
   }
   return code;
 }
@@ -272,7 +266,7 @@ int add_to_history(const history_arguments& arguments) {
       return false;  // each_record() says why
     }
   };
-  if (std::all_of(arguments.records.begin(), arguments.records.end(), has_none))
+  if (std::ranges::all_of(arguments.records, has_none))
     throw usage_error(no_record);  // and no history is made
   unread_files unread;
   std::optional<history>
@@ -319,11 +313,9 @@ int show_history(const history_arguments& arguments) {
                                   fmt::join(arguments.arms, " or "),
                                   did_you_mean(arguments.arms.front(), known)));
   }
-  if (arguments.json)
-    std::cout << to_json(view).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
-  else
-    print_history(std::cout, view, style_of(arguments.markdown),
-                  arguments.arms.empty() ? history_extent::overview : history_extent::details);
+  if (arguments.json) return print_json(to_json(view));
+  print_history(std::cout, view, arguments.style(),
+                arguments.arms.empty() ? history_extent::overview : history_extent::details);
   return 0;
 }
 

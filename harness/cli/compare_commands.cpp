@@ -42,8 +42,7 @@ void add_gate(command_line& line) {
   CLI::App* gate = line.command(
       "gate", "Compares a candidate with a baseline, and fails on changes that are not allowed",
       "Arms are joined by name. Fail: CHANGED, GONE, WORSENED, REMEDY_BROKEN, ABSENT. Shown only: NEW, and "
-      "what "
-      "is noted.\n"
+      "what is noted.\n"
       "ABSENT is what the candidate was asked for and does not have. What it was not asked for is counted.\n"
       "--baseline-python and --candidate-python, in place of records: the same cases run in both "
       "environments, and the packages that\ndiffer come first.\n"
@@ -143,13 +142,12 @@ void add_history(command_line& line) {
       "What is kept: what each arm came to in each run. Flakes are runs that differ from most runs of their "
       "stack.\n"
       "An arm is compared with the nearest stack in front of its own. Last come arms that race and were "
-      "steady, or of "
-      "another rate,\nin their last 20 runs or more.\n"
+      "steady, or of another rate,\nin their last 20 runs or more.\n"
       "Exit codes: 0; 2 bad input, or a file that is no history, has no run, is damaged, or was made by a "
       "newer cufault.",
       [said, asked_for, &line] {
         if (line.app.get_subcommand("history")->got_subcommand("matrix"))
-          return show_changes({*asked_for, asked_for->records_or_own(), asked_for->gpu, asked_for->release});
+          return show_changes({*asked_for, asked_for->records, asked_for->gpu, asked_for->release});
         return said->adds ? add_to_history(*said) : show_history(*said);
       });
   history->require_subcommand(1);
@@ -167,17 +165,16 @@ void add_history(command_line& line) {
   CLI::App* changes = history->add_subcommand(
       "matrix",
       "Show what changed from release to release of cuBLAS, by recorded stacks of one GPU and driver");
-  add_to_read(changes, *asked_for);
+  add_to_read(changes, asked_for->records);
   changes->add_option("--gpu", asked_for->gpu,
                       "text in the name of the GPU (default: the one on which most releases were recorded)");
   changes->add_option("--release", asked_for->release, "only changes that this release shows first: 13.1.0");
   add_form(changes, *asked_for, "changes", ", with all arms of all changes");
   changes->footer(
       "An arm that a release did not observe is not measured there: a change lies after the last release "
-      "that "
-      "showed\nwhat was before, and at the latest in the first that shows what is now. Not counted: what the "
-      "case itself does\ndifferently (calls, facts and numbers that one of two records alone has), and rates "
-      "within chance.");
+      "that showed\nwhat was before, and at the latest in the first that shows what is now. Not counted: "
+      "what the case itself does\ndifferently (calls, facts and numbers that one of two records alone has), "
+      "and rates within chance.");
 }
 
 }  // namespace

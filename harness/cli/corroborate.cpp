@@ -56,15 +56,15 @@ std::vector<agreement> agreements_of(const arm_of_stacks& arm) {
   for (std::size_t i = 0; i < arm.each.size(); ++i) {
     const arm_result* const seen = arm.each[i];
     if (seen == nullptr || !observed(*seen)) continue;
-    auto same = std::find_if(all.begin(), all.end(),
-                             [&](const agreement& a) { return is_same(compare_arms(a.first, seen).v); });
+    auto same =
+        std::ranges::find_if(all, [&](const agreement& a) { return is_same(compare_arms(a.first, seen).v); });
     if (same == all.end()) same = all.insert(all.end(), agreement{.first = seen});
     same->stacks.push_back(i);
     for (const run_of_trials& run : seen->runs)
       same->runs.insert(fmt::format("{} {}", run.started, run.seed));
   }
-  std::stable_sort(all.begin(), all.end(),
-                   [](const agreement& a, const agreement& b) { return a.stacks.size() > b.stacks.size(); });
+  std::ranges::stable_sort(
+      all, [](const agreement& a, const agreement& b) { return a.stacks.size() > b.stacks.size(); });
   return all;
 }
 
@@ -79,7 +79,7 @@ int corroborate(const std::vector<std::string>& names, const std::vector<fs::pat
     own.push_back(folder == default_recorded() ? "cufault" : folder.string());
   });
   const auto wanted = [&](const arm_of_stacks& arm) {
-    return names.empty() || std::any_of(names.begin(), names.end(), [&](const std::string& name) {
+    return names.empty() || std::ranges::any_of(names, [&](const std::string& name) {
              return is_named_by(name, arm.case_name, arm.arm);
            });
   };
@@ -112,7 +112,7 @@ int corroborate(const std::vector<std::string>& names, const std::vector<fs::pat
     throw usage_error(fmt::format("no recorded stack has anything that was named{}",
                                   names.empty() ? "" : did_you_mean(names.front(), known)));
   if (json) {
-    std::cout << dump_json({{"schema", 1}, {"arms", rows}}) << '\n';
+    print_json({{"schema", 1}, {"arms", rows}}, -1);
     return all_read ? 0 : exit_unresolved;
   }
   std::vector<table_row> table;

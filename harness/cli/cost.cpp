@@ -47,7 +47,7 @@ int show_costs(const cost_arguments& arguments) {
   if (arguments.format == "csv") {
     print_costs_csv(std::cout, some);
   } else if (arguments.format == "json") {
-    std::cout << costs_json(some).dump(1, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+    print_json(costs_json(some), 1);
   } else if (arguments.format == "svg") {
     std::cout << costs_svg(some);
   } else {

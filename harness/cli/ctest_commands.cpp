@@ -16,9 +16,8 @@ void add_preflight(command_line& line) {
   const auto said = std::make_shared<given>();
   CLI::App* preflight_command =
       line.command("preflight", "For CTest: is there a GPU?",
-                   "Exit codes: 0 there is one; 1 there is none, and one is "
-                   "required; 2 a library cannot be loaded, or bad "
-                   "input; 77 there is none.",
+                   "Exit codes: 0 there is one; 1 there is none, and one is required; 2 a library cannot be "
+                   "loaded, or bad input; 77 there is none.",
                    [said] { return preflight(said->where, said->records, said->resources); });
   preflight_command->add_option("--records", said->records, "folder of the records")->type_name("DIR");
   preflight_command
@@ -33,13 +32,12 @@ void add_resources(command_line& line) {
     std::filesystem::path file;
   };
   const auto said = std::make_shared<given>();
-  CLI::App* resources = line.command(
-      "resources", "For CTest: the GPUs that are here, as a resource spec file",
-      "ctest --resource-spec-file FILE then gives each case a GPU. From CMake 3.28 on the presets do so by "
-      "themselves.\nExit codes: 0; 1 no GPU, and one is required; 2 a library cannot be loaded, or bad "
-      "input; "
-      "77 there is no GPU (the file has one named none).",
-      [said] { return write_resources(said->where, said->file); });
+  CLI::App* resources =
+      line.command("resources", "For CTest: the GPUs that are here, as a resource spec file",
+                   "ctest --resource-spec-file FILE then gives each case a GPU. From CMake 3.28 on the "
+                   "presets do so by themselves.\nExit codes: 0; 1 no GPU, and one is required; 2 a library "
+                   "cannot be loaded, or bad input; 77 there is no GPU (the file has one named none).",
+                   [said] { return write_resources(said->where, said->file); });
   resources->add_option("FILE", said->file, "where to write it (default: standard output)");
   add_libraries(resources, said->where);
 }

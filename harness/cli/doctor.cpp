@@ -98,9 +98,7 @@ int run_doctor(const doctor_arguments& arguments) {
           fmt::join(libraries, " "));
   }
   if (arguments.json)
-    std::cout
-        << diagnosis_json(d, arguments.strict).dump(2, ' ', false, nlohmann::json::error_handler_t::replace)
-        << '\n';
+    print_json(diagnosis_json(d, arguments.strict));
   else
     std::cout << painted(fmt::format("verdict: {}: {}", verdict_of(d), line_of(d)),
                          exit_code(d, arguments.strict) != 0 ? paint::bad
@@ -119,13 +117,12 @@ void add_doctor_commands(command_line& line) {
       "Its output is its own.\n"
       "Exit codes: 0 no failure found; 1 something would fail, or the command failed, or with --strict "
       "anything was warned of;\n2 no check was run, the command cannot be run, or wrong use. A missing "
-      "driver is a warning, and a "
-      "failure with CUFAULT_REQUIRE_GPU=1 or with a GPU on the PCI bus.",
+      "driver is a warning, and a failure with CUFAULT_REQUIRE_GPU=1 or with a GPU on the PCI bus.",
       [asked, &line] {
         asked->command = line.behind;
         return run_doctor(*asked);
       });
-  doctor->add_flag("--json", asked->json, "as JSON (reports/schemas/diagnosis.schema.json)");
+  add_json(doctor, asked->json, "diagnosis");
   doctor->add_flag("--verbose,-v", asked->verbose,
                    "of the command: its driver calls, allocations and environment look-ups, too");
   doctor->add_flag("--strict", asked->strict, "warnings, and checks without an answer, fail");
@@ -138,7 +135,7 @@ void add_doctor_commands(command_line& line) {
       ->add_option("PATH", named->file,
                    "its path, or its name, as in libcublasLt.so.13, for the one that the loader finds")
       ->required();
-  library->add_flag("--json", named->json, "as JSON (reports/schemas/library.schema.json)");
+  add_json(library, named->json, "library");
   library->add_flag_callback(
       "--no-load", [named] { named->load = false; },
       "do not load it in a process of its own to ask for its version");

@@ -105,8 +105,8 @@ std::vector<input> inputs_of(const std::vector<std::string>& words) {
   }
   if (files.empty() && missing.empty()) return {{"command line", fmt::format("{}", fmt::join(words, " "))}};
   if (files.size() + missing.size() < words.size() && words.size() > 1 && missing.empty()) {
-    const auto log = std::find_if(files.begin(), files.end(),
-                                  [](const input& file) { return looks_like_file(file.name); });
+    const auto log =
+        std::ranges::find_if(files, [](const input& file) { return looks_like_file(file.name); });
     if (log != files.end())
       throw usage_error(one_line(log->name) +
                         " is a file, and other arguments are not: give files, or a message");
@@ -202,8 +202,8 @@ std::vector<record> without_copies(std::vector<record> all) {
 
 /// Whether one of them is a part of another one: "H200" of "NVIDIA H200".
 bool share_one(const std::vector<std::string>& some, const std::vector<std::string>& others) {
-  return std::any_of(some.begin(), some.end(), [&](const std::string& a) {
-    return std::any_of(others.begin(), others.end(), [&](const std::string& b) {
+  return std::ranges::any_of(some, [&](const std::string& a) {
+    return std::ranges::any_of(others, [&](const std::string& b) {
       std::string one, other;
       lower_case(a, one);
       lower_case(b, other);
@@ -259,8 +259,8 @@ int explain_logs(const explain_arguments& arguments) {
           return finder.finish();
         };
         found = find(*in.text);
-        const bool fails = std::any_of(found.events.begin(), found.events.end(),
-                                       [](const log_event& e) { return e.role == event_role::failure; });
+        const bool fails = std::ranges::any_of(
+            found.events, [](const log_event& e) { return e.role == event_role::failure; });
         if (const std::string status = fails ? "" : status_by_number(*in.text, words); !status.empty()) {
           std::cerr << "cufault: the number is read as " << status << '\n';
           found = find(*in.text + " " + status);
@@ -280,9 +280,7 @@ int explain_logs(const explain_arguments& arguments) {
       e.known_issues = known_of_log(e);
       if (arguments.json) {
         const auto json = explanation_json(e, name);
-        std::cout << (inputs.size() == 1 ? json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace)
-                                         : dump_json(json))
-                  << '\n';
+        print_json(json, inputs.size() == 1 ? 2 : -1);
       } else {
         if (inputs.size() > 1) std::cout << "== " << one_line(name) << '\n';
         if (arguments.more)

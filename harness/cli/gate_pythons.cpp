@@ -66,8 +66,7 @@ int gate_pythons(const gate_arguments& arguments) {
   // Of a program with fewer cases: those that it has.
   std::erase_if(running.names, [&](const std::string& name) {
     return arguments.run.names.empty() &&
-           std::none_of(all_cases().begin(), all_cases().end(),
-                        [&](const failure_case& c) { return names_case(name, c); });
+           std::ranges::none_of(all_cases(), [&](const failure_case& c) { return names_case(name, c); });
   });
   const interrupt_guard guard;
   const int stop = guard.descriptor();

@@ -40,14 +40,9 @@ namespace {
 
 constexpr int exit_too_few = 3;
 
-void put(const char* variable, const std::string& value) {
-  if (setenv(variable, value.c_str(), 1) != 0)
-    throw usage_error(fmt::format("{}: {}", variable, std::strerror(errno)));
-}
-
-std::string from_environment(const char* variable) {
-  const char* value = std::getenv(variable);
-  return value != nullptr ? value : "";
+void put(const char* name, const std::string& value) {
+  if (setenv(name, value.c_str(), 1) != 0)
+    throw usage_error(fmt::format("{}: {}", name, std::strerror(errno)));
 }
 
 }  // namespace
@@ -61,7 +56,7 @@ std::string preload_with_injector(bool host, const std::vector<std::string>& lib
 }
 
 std::string preload_with(const std::vector<std::string>& names) {
-  std::string preload = from_environment("LD_PRELOAD");
+  std::string preload = variable("LD_PRELOAD");
   bool searched = false;
   for (const std::string& name : names) {
     const fs::path library = bundled_file(name);
@@ -75,7 +70,7 @@ std::string preload_with(const std::vector<std::string>& names) {
     // Spaces separate LD_PRELOAD and cannot be escaped: then it has the name alone, and LD_LIBRARY_PATH the folder.
     const bool spaces = folder.find(' ') != std::string::npos;
     if (spaces && !searched) {
-      const std::string before = from_environment("LD_LIBRARY_PATH");
+      const std::string before = variable("LD_LIBRARY_PATH");
       put("LD_LIBRARY_PATH", folder + (before.empty() ? "" : ":") + before);
       searched = true;
     }
@@ -308,7 +303,7 @@ int inject(const inject_arguments& arguments) {
   try {
     if (!arguments.faultinj.empty() && !injector::is_faultinj(json_cursor{read_json(rules)}))
       throw input_error(rules.string() + ": no configuration of faultinj: it has no cudaDriverFaults");
-    const auto all = injector::rules_of(from_environment("CUFAULT_RULES"), from_environment("CUFAULT_FAIL"));
+    const auto all = injector::rules_of(variable("CUFAULT_RULES"), variable("CUFAULT_FAIL"));
     host = injector::needs_host_library(all);
     for (const auto* of : injector::libraries_needed(all)) libraries.emplace(of->name);
   } catch (const input_error& error) {
@@ -375,7 +370,7 @@ void print_trace(const fs::path& log, const fs::path& counts, const std::set<std
 }
 
 int trace_command(const trace_arguments& arguments) {
-  if (const char* outer = std::getenv("CUFAULT_COUNTS"); outer != nullptr && *outer != '\0')
+  if (!variable("CUFAULT_COUNTS").empty())
     throw usage_error("another cufault counts the calls of this process (CUFAULT_COUNTS); trace only once");
   const bool chrome = !arguments.chrome.empty();
   std::ofstream out;  // refused before the command runs

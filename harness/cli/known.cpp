@@ -33,19 +33,19 @@ namespace fs = std::filesystem;
 namespace cufault {
 namespace {
 
-struct known_arguments {
+struct known_arguments : print_form {
   std::string cublas{}, gpu{}, text{};
   std::vector<fs::path> locks{};
   std::vector<std::string> except{}, fail_on{};
   fs::path measure{};  ///< folder of stacks
-  bool here = false, json = false, markdown = false;
+  bool here = false;
 };
 
 std::string library_name(const known_entry& e) {
   return e.library == "cublas" ? "cuBLAS" : "cuBLASLt";
 }
 std::string spaced(std::string text) {
-  std::replace(text.begin(), text.end(), '_', ' ');
+  std::ranges::replace(text, '_', ' ');
   return text;
 }
 
@@ -102,7 +102,6 @@ void print_block(const known_entry& e, std::string_view how, const std::string& 
 }
 
 void print_all(const known_issues_list& known, bool markdown) {
-  const table_style style = markdown ? table_style::markdown : table_style::text;
   for (const std::string_view harm : harms) {
     std::vector<table_row> rows;
     for (const char* sort : {"measured", "documented", "reported"})
@@ -112,8 +111,9 @@ void print_all(const known_issues_list& known, bool markdown) {
         rows.push_back({e.id, e.sort, e.what, versions_of(e), workarounds_of(e), evidence_of(e)});
       }
     if (!markdown || rows.empty()) continue;
-    print_heading(std::cout, spaced(std::string(harm)), 2, style);
-    print_table(std::cout, {"issue", "known how", "what", "versions", "what helps", "evidence"}, rows, style);
+    print_heading(std::cout, spaced(std::string(harm)), 2, table_style::markdown);
+    print_table(std::cout, {"issue", "known how", "what", "versions", "what helps", "evidence"}, rows,
+                table_style::markdown);
   }
 }
 
@@ -273,8 +273,7 @@ int show_known(const known_arguments& asked) {
   std::vector<std::string> ids;
   for (const known_entry& e : known.issues) ids.push_back(e.id);
   for (const std::string& id : asked.except)
-    if (std::none_of(known.issues.begin(), known.issues.end(),
-                     [&](const known_entry& e) { return e.id == id; }))
+    if (std::ranges::none_of(known.issues, [&](const known_entry& e) { return e.id == id; }))
       throw usage_error(fmt::format("--except {}: no issue has this name; cufault known lists them{}",
                                     one_line(id), did_you_mean(id, ids)));
   if (!asked.text.empty()) {
@@ -302,11 +301,11 @@ int show_known(const known_arguments& asked) {
   for (const question& q : questions) {
     std::vector<found_issue> found = issues_of(known, q.cublas, q.architecture);
     std::erase_if(found, [&](const found_issue& f) {
-      return std::find(asked.except.begin(), asked.except.end(), f.entry->id) != asked.except.end();
+      return std::ranges::find(asked.except, f.entry->id) != asked.except.end();
     });
     for (const found_issue& f : found)
       if (f.level <= known_level::documented &&
-          std::find(asked.fail_on.begin(), asked.fail_on.end(), f.entry->harm) != asked.fail_on.end())
+          std::ranges::find(asked.fail_on, f.entry->harm) != asked.fail_on.end())
         failing.push_back(f.entry->id);
     if (asked.json) {
       nlohmann::ordered_json one{{"cublas", q.cublas}, {"architecture", q.architecture}};
@@ -318,10 +317,7 @@ int show_known(const known_arguments& asked) {
       print_answer(q, found, whole, asked.markdown);
     }
   }
-  if (asked.json)
-    std::cout << nlohmann::ordered_json{{"schema", 1}, {"answers", answers}}.dump(
-                     2, ' ', false, nlohmann::json::error_handler_t::replace)
-              << '\n';
+  if (asked.json) print_json({{"schema", 1}, {"answers", answers}});
   if (failing.empty()) return 0;
   std::cout << std::flush;
   fmt::print(stderr, "cufault: {} with {}: {}\n", plural(failing.size(), "known issue"),
@@ -366,26 +362,22 @@ void add_known(command_line& line) {
       ->type_name("GPU")
       ->check(not_empty);
   known
-      ->add_option(
-          "--lock", asked->locks,
-          "of the versions that a file pins: requirements.txt, uv.lock, poetry.lock, conda-lock.yml, or the "
-          "output of pip freeze or conda list")
+      ->add_option("--lock", asked->locks,
+                   "of the versions that a file pins: requirements.txt, uv.lock, poetry.lock, "
+                   "conda-lock.yml, or the output of pip freeze or conda list")
       ->allow_extra_args(false)
       ->type_name("FILE")
       ->check(CLI::ExistingFile);
   known
-      ->add_option("--fail-on", asked->fail_on,
-                   "exit with 1 where an issue of this harm is measured or documented; give it again for "
-                   "another harm")
+      ->add_option(
+          "--fail-on", asked->fail_on,
+          "exit with 1 where an issue of this harm is measured or documented; give it again for another harm")
       ->allow_extra_args(false)
       ->check(CLI::IsMember(std::vector<std::string>(std::begin(harms), std::end(harms))));
   known->add_option("--except", asked->except, "leave this issue out, by its name; give it again for another")
       ->allow_extra_args(false)
       ->type_name("ISSUE");
-  CLI::Option* json =
-      known->add_flag("--json", asked->json, "as JSON (reports/schemas/known-issues.schema.json)");
-  add_markdown(known, asked->markdown);
-  known->get_option("--markdown")->excludes(json);
+  add_form(known, *asked, "known-issues");
   known
       ->add_option("--measure", asked->measure,
                    "print cases/known_issues.json with the versions that the stacks in this folder show")

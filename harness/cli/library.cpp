@@ -43,11 +43,8 @@ int show_library(const library_arguments& arguments) {
   library_answers answers;
   if (arguments.load && can_say_its_version(facts))
     answers = ask_library(std::filesystem::absolute(asked.file), limit);
-  if (arguments.json)
-    std::cout << library_json(facts, answers).dump(2, ' ', false, nlohmann::json::error_handler_t::replace)
-              << '\n';
-  else
-    print_library(std::cout, facts, answers);
+  if (arguments.json) return print_json(library_json(facts, answers));
+  print_library(std::cout, facts, answers);
   return 0;
 }
 

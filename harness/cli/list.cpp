@@ -49,8 +49,7 @@ int list_cases(const std::vector<std::string>& names, bool json) {
     const case_properties& p = properties_of(c);
     nlohmann::json failures = nlohmann::json::array();
     for (const std::string& id : c.failures) {
-      const auto known =
-          std::find_if(legend.begin(), legend.end(), [&](const field_failure& f) { return f.id == id; });
+      const auto known = std::ranges::find_if(legend, [&](const field_failure& f) { return f.id == id; });
       // No text: a case that is wrong must not keep the others from being listed. The self-tests refuse it.
       failures.push_back({{"id", id}, {"text", known != legend.end() ? known->text : ""}});
     }
@@ -78,10 +77,7 @@ int list_cases(const std::vector<std::string>& names, bool json) {
                                  c.arms, [](const arm& a) { return cell_named(a.name).has_value(); })},
                    {"arms", arms}});
   }
-  if (json) {
-    std::cout << nlohmann::ordered_json{{"schema", 1}, {"cases", all}}.dump(2) << '\n';
-    return 0;
-  }
+  if (json) return print_json({{"schema", 1}, {"cases", all}});
   if (all.empty()) fmt::print(stderr, "cufault: {}\n", build_it_with_cuda);
   for (const auto& c : all) {
     print_entry(std::cout, c["name"].get<std::string>() + "  ",

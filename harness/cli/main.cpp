@@ -45,17 +45,14 @@ constexpr const char* all_codes =
     "77 nothing could be provoked here; 130 interrupted; 3 of run: a gate without a record of this stack, "
     "of\n"
     "inject: rules acted too rarely, of sweep: some calls were left out, of bisect: several releases remain; "
-    "4 of explain: no failure, or no "
-    "cause of it known. Each command's own: cufault COMMAND "
-    "--help.\n"
+    "4 of explain: no failure, or no cause of it known. Each command's own: cufault COMMAND --help.\n"
     "With --json an error is JSON on standard output, too (reports/schemas/failure.schema.json).\n"
     "Environment: CUFAULT_REQUIRE_GPU=1 makes a missing GPU a failure; CUFAULT_FLOOR=N sets the floor;\n"
     "CUFAULT_OTHER_CUBLAS=FOLDER is a second cuBLAS for arms that mix two. CUFAULT_BASELINE=FOLDER has the\n"
     "recorded stacks that runs are judged by first (default: cufault/baseline in XDG_DATA_HOME, or in\n"
     "~/.local/share). CUFAULT_DRIVER_LOG=off: trials do not listen to the driver's error log.\n"
     "Under ctest, CUFAULT_TIER, CUFAULT_SHUFFLE=1, CUFAULT_CUBLAS, CUFAULT_CUBLASLT and CUFAULT_PYTHON stand "
-    "for the options of those "
-    "names.";
+    "for the options of those names.";
 
 void add_list(command_line& line) {
   const auto json = std::make_shared<bool>(false);
@@ -148,7 +145,7 @@ int dispatch(int argc, char** argv) {
   auto end = line.words.end();
   if (argc > 1 && (line.words[1] == "inject" || line.words[1] == "trace" || line.words[1] == "doctor" ||
                    line.words[1] == "why" || line.words[1] == "sweep" || line.words[1] == "bisect")) {
-    end = std::find(line.words.begin(), line.words.end(), "--");
+    end = std::ranges::find(line.words, "--");
     if (end != line.words.end()) line.behind.assign(end + 1, line.words.end());
   }
   try {
@@ -175,7 +172,7 @@ int fail(int code, const std::string& why, std::span<char*> words) {
   const auto is = [](std::string_view word) { return [word](const char* w) { return word == w; }; };
   for (const char* own : {"trace", "why"})  // their --json names a file
     if (words.size() > 1 && is(own)(words[1])) return code;
-  const auto behind = std::find_if(words.begin(), words.end(), is("--"));
+  const auto behind = std::ranges::find_if(words, is("--"));
   if (std::any_of(words.begin(), behind, is("--json"))) std::cout << json_of_failure(code, why) << std::endl;
   return code;
 }
@@ -186,6 +183,11 @@ std::string cufault::json_of_failure(int exit_code, const std::string& why) {
   const std::vector<exit_reason> reasons{{exit_code, why}};
   return nlohmann::ordered_json{{"schema", 1}, {"exit_code", exit_code}, {"reasons", to_json(reasons)}}.dump(
       -1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+int cufault::print_json(const nlohmann::ordered_json& json, int indent) {
+  std::cout << json.dump(indent, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+  return 0;
 }
 
 void cufault::write_json_beside(const std::filesystem::path& file, const nlohmann::ordered_json& json) {

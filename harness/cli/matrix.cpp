@@ -79,9 +79,7 @@ int show_matrix(const matrix_arguments& arguments) {
   if (arguments.format == "csv")
     print_matrix_csv(std::cout, cells);
   else if (arguments.format == "json")
-    std::cout
-        << matrix_json(cells, layout.along).dump(1, ' ', false, nlohmann::json::error_handler_t::replace)
-        << '\n';
+    print_json(matrix_json(cells, layout.along), 1);
   else
     print_matrix(std::cout, cells, layout, measured_costs(arguments.records));
   return 0;

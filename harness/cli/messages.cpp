@@ -31,7 +31,7 @@ std::string words_meant(std::string asked, const driver_sayings& said) {
   }
   std::string meant;
   std::istringstream words(asked);
-  std::replace(asked.begin(), asked.end(), ' ', '_');
+  std::ranges::replace(asked, ' ', '_');
   if (std::string code = did_you_mean(asked, codes); !code.empty()) return code;
   for (std::string word; words >> word;) {
     const std::string nearest = known.contains(word) ? word : nearest_of(word, known);
@@ -51,10 +51,9 @@ int show_messages(const std::string& asked, const std::vector<std::filesystem::p
   if (form.json) {
     const auto all = messages_json(said, known, asked);
     found = found || !all["messages"].empty();
-    std::cout << all.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+    print_json(all);
   } else {
-    const table_style style = form.markdown ? table_style::markdown : table_style::text;
-    found = print_messages(std::cout, said, known, asked, style) > 0 || found;
+    found = print_messages(std::cout, said, known, asked, form.style()) > 0 || found;
   }
   if (found) return 0;
   fmt::print(std::cerr,

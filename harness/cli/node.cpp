@@ -198,14 +198,14 @@ judged_run read_run(const fs::path& folder, const baselines& recorded) {
     for (case_result& c : r.cases) {
       judge(c, recorded, keys_of(r));
       for (const arm_result& a : c.arms)
-        seen.arms.push_back({.case_name = c.name,
-                             .arm = a.name,
-                             .control = a.kind == arm_kind::control,
-                             .harness_failed = std::any_of(
-                                 a.trials.begin(), a.trials.end(),
-                                 [](const observation& o) { return o.ended == outcome::harness_failed; }),
-                             .judged = a.judged,
-                             .why = a.why});
+        seen.arms.push_back(
+            {.case_name = c.name,
+             .arm = a.name,
+             .control = a.kind == arm_kind::control,
+             .harness_failed = std::ranges::any_of(
+                 a.trials, [](const observation& o) { return o.ended == outcome::harness_failed; }),
+             .judged = a.judged,
+             .why = a.why});
     }
   }
   if (!complete) {
@@ -351,9 +351,7 @@ int examine_node(const node_arguments& asked) {
     std::cout << node_metrics(v, facts);
   } else if (asked.json) {
     fmt::print(stderr, "{}\n", line);
-    std::cout
-        << node_json(v, facts, asked.policy).dump(2, ' ', false, nlohmann::json::error_handler_t::replace)
-        << '\n';
+    print_json(node_json(v, facts, asked.policy));
   } else {
     const paint how = v.state == node_state::usable ? paint::good
                       : v.state == node_state::bad  ? paint::bad
@@ -392,15 +390,12 @@ void add_node(command_line& line) {
       "node", "Is this node usable? One verdict in bounded time, for prologs, health checks and preflights",
       "It reports and does not act. A node is bad where GPUs are missing that --gpus or "
       "CUFAULT_REQUIRE_GPU=1 asks for, where a GPU on the PCI bus has no driver, where libcuda cannot be "
-      "used, or where cuInit "
-      "refuses. It is bad, too, where the runtime cannot use a GPU or a trial fails, twice and while no "
-      "other process uses the GPUs.\n"
+      "used, or where cuInit refuses. It is bad, too, where the runtime cannot use a GPU or a trial fails, "
+      "twice and while no other process uses the GPUs.\n"
       "Exit codes: 0 usable, or not decidable (busy, no GPU, no time); 1 proved bad; 2 the check could not "
-      "be "
-      "made; 130 interrupted.\n"
+      "be made; 130 interrupted.\n"
       "--policy slurm, k8s: 1 proved bad, else 0. --policy nagios: 0 usable; 1 usable, with findings; 2 "
-      "proved "
-      "bad; 3 not decidable, or no check.\n"
+      "proved bad; 3 not decidable, or no check.\n"
       "Wrong use is 2 under every policy.",
       [said] {
         for (const auto& [policy, name] : names_of(node_policy::none))
@@ -427,10 +422,9 @@ void add_node(command_line& line) {
       ->check(CLI::IsMember({std::string(harms[0])}));
   CLI::Option* const json =
       add_json(node, asked.json, "node", ": the verdict; the line goes to standard error");
-  node->add_flag(
-          "--prometheus", asked.prometheus,
-          "the verdict in Prometheus' text format, for the textfile collector of node_exporter; the line "
-          "goes to standard error")
+  node->add_flag("--prometheus", asked.prometheus,
+                 "the verdict in Prometheus' text format, for the textfile collector of node_exporter; the "
+                 "line goes to standard error")
       ->excludes(json);
   node->add_option("--trials", asked.trials, "cases of the quick tier to run on each GPU")
       ->type_name("CASE")

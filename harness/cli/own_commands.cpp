@@ -8,22 +8,14 @@ namespace cufault {
 namespace {
 
 void add_trial(command_line& line) {
-  struct given {
-    trial_arguments one;
-    std::int64_t level = 0;
-    CLI::Option* has_level = nullptr;
-  };
-  const auto said = std::make_shared<given>();
-  CLI::App* trial = line.own_command("trial", [said] {
-    if (said->has_level->count() > 0) said->one.level = said->level;
-    return serve_trial(said->one);
-  });
-  trial->add_option("CASE", said->one.case_name)->required();
-  trial->add_option("ARM", said->one.arm)->required();
-  said->has_level = trial->add_option("--level", said->level);
-  trial->add_option("--seed", said->one.seed);
-  trial->add_option("--stage", said->one.stage);
-  add_target(trial, said->one.where);
+  const auto said = std::make_shared<trial_arguments>();
+  CLI::App* trial = line.own_command("trial", [said] { return serve_trial(*said); });
+  trial->add_option("CASE", said->case_name)->required();
+  trial->add_option("ARM", said->arm)->required();
+  trial->add_option("--level", said->level);
+  trial->add_option("--seed", said->seed);
+  trial->add_option("--stage", said->stage);
+  add_target(trial, said->where);
 }
 
 void add_trials_command(command_line& line) {
@@ -64,30 +56,19 @@ void add_neighbour(command_line& line) {
   neighbour->add_option("--fault", said->fault)->required();
 }
 
-void add_mps_keeper(command_line& line) {
-  line.own_command(
-      "keep-mps", [] { return keep_mps_daemon(); }, /*outlives_thread=*/true);
-}
-
-void add_driver_hold(command_line& line) {
-  line.own_command("hold-driver", [] { return serve_driver_hold(); });
-}
-
 void add_probe(command_line& line) {
-  struct given {
-    target where;
-  };
-  const auto said = std::make_shared<given>();
-  CLI::App* probe = line.own_command("probe-stack", [said] { return serve_probe(said->where); });
-  add_target(probe, said->where);
+  const auto where = std::make_shared<target>();
+  add_target(line.own_command("probe-stack", [where] { return serve_probe(*where); }), *where);
 }
 
 }  // namespace
 
 void add_own_commands(command_line& line) {
-  for (const auto add : {add_trial, add_trials_command, add_other_process, add_neighbour, add_mps_keeper,
-                         add_driver_hold, add_probe})
+  for (const auto add : {add_trial, add_trials_command, add_other_process, add_neighbour, add_probe})
     add(line);
+  line.own_command(
+      "keep-mps", [] { return keep_mps_daemon(); }, /*outlives_thread=*/true);
+  line.own_command("hold-driver", serve_driver_hold);
 }
 
 }  // namespace cufault

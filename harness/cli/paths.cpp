@@ -29,6 +29,11 @@ fs::path data_folder(const char* installed, const char* in_source) {
 
 }  // namespace
 
+std::string variable(const char* name) {
+  const char* const value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
 fs::path own_path() {
   static const fs::path path = fs::read_symlink("/proc/self/exe");
   return path;
@@ -38,10 +43,6 @@ fs::path default_recorded() {
   return data_folder("recorded", "reports/recorded");
 }
 fs::path own_baseline() {
-  const auto variable = [](const char* name) {
-    const char* value = std::getenv(name);
-    return fs::path(value == nullptr ? "" : value);
-  };
   if (fs::path given = variable("CUFAULT_BASELINE"); !given.empty()) return given;
   if (const fs::path data = variable("XDG_DATA_HOME"); data.is_absolute()) return data / "cufault/baseline";
   const fs::path home = variable("HOME");
@@ -53,8 +54,8 @@ std::vector<fs::path> baseline_folders(const fs::path& own) {
   if (first.empty() || fs::equivalent(first, default_recorded(), none)) return {default_recorded()};
   if (fs::exists(first, none) && !fs::is_directory(first, none))
     throw usage_error(fmt::format("the baseline {} is no folder", first.string()));
-  const char* const named = std::getenv("CUFAULT_BASELINE");
-  if (named != nullptr && first == named && !fs::exists(first, none))
+  const std::string named = variable("CUFAULT_BASELINE");
+  if (first == named && !fs::exists(first, none))
     fmt::print(stderr,
                "cufault: CUFAULT_BASELINE={}: there is no such folder; cufault baseline add makes it\n",
                named);
@@ -112,8 +113,7 @@ std::vector<fs::path> own_paths() {
 }
 
 bool gpu_required() {
-  const char* value = std::getenv("CUFAULT_REQUIRE_GPU");
-  const std::string_view given = value == nullptr ? "" : value;
+  const std::string given = variable("CUFAULT_REQUIRE_GPU");
   if (!given.empty() && given != "0" && given != "1")
     throw usage_error(fmt::format("CUFAULT_REQUIRE_GPU={}: it is 1, or 0", given));
   return given == "1";

@@ -50,8 +50,7 @@ void add_inject(command_line& line) {
                    inject_help() +
                        "Without --rules and --fail, CUFAULT_RULES and CUFAULT_FAIL of the environment hold.\n"
                        "Exit codes: the command's; 2 wrong use, or a wrong rule; 3 rules acted less often "
-                       "than --require says; 126 it "
-                       "cannot be executed; 127 it is not found.",
+                       "than --require says; 126 it cannot be executed; 127 it is not found.",
                    [said, example, &line] {
                      said->command = command_behind(line, example);
                      return inject(*said);
@@ -69,8 +68,7 @@ void add_inject(command_line& line) {
       ->add_option("--fail", said->fail,
                    "FUNCTION[@STACK][:N[+]]=CODE: the N-th call, with + each later one too, else all; STACK: "
                    "only calls of the call stack of this hash, as a log or `cufault sweep` tells it; CODE: a "
-                   "status by "
-                   "its name or number")
+                   "status by its name or number")
       ->allow_extra_args(false)
       ->type_name("TEXT")
       ->check(not_empty);
@@ -104,10 +102,9 @@ void add_trace(command_line& line) {
         return trace_command(*said);
       });
   command
-      ->add_option(
-          "--chrome", said->chrome,
-          "the driver calls of all its processes as a Chrome trace, which Perfetto opens; each call that "
-          "libcufault.so sees then writes a line")
+      ->add_option("--chrome", said->chrome,
+                   "the driver calls of all its processes as a Chrome trace, which Perfetto opens; each call "
+                   "that libcufault.so sees then writes a line")
       ->type_name("FILE")
       ->check(not_empty);
   add_json_file(command, said->json, "what it tells", "trace");
@@ -117,41 +114,29 @@ void add_trace(command_line& line) {
 
 void add_why(command_line& line) {
   const std::string example = "cufault why -- python3 train.py";
-  struct given {
-    why_arguments why;
-    std::string after;
-  };
-  const auto said = std::make_shared<given>();
+  const auto said = std::make_shared<why_arguments>();
   CLI::App* command = line.command(
       "why", "Run a command once and, if it fails, say why: the call that failed, and causes",
       "The command runs unchanged, with what it prints. On standard error follow, where it failed, at most "
-      "25 "
-      "lines: its own line of code, the library call that failed, the driver call that failed inside it with "
-      "the "
-      "driver's words (CUDA 12.9 or newer), up to three causes, what clears the first, and the folder of the "
-      "full log. Where it succeeded, one line. Several processes each have a file in the folder; the one "
-      "that "
-      "failed first is named.\n"
+      "25 lines: its own line of code, the library call that failed, the driver call that failed inside it "
+      "with the driver's words (CUDA 12.9 or newer), up to three causes, what clears the first, and the "
+      "folder of the full log. Where it succeeded, one line. Several processes each have a file in the "
+      "folder; the one that failed first is named.\n"
       "SIGQUIT (Ctrl-\\) prints in which calls its threads wait. The command goes on, and ignores SIGQUIT "
       "itself.\n"
       "Exit codes: the command's; 128 and N where signal N ended it; 2 wrong use; 126 it cannot be executed; "
       "127 it is not found.",
       [said, example, &line] {
-        said->why.command = command_behind(line, example);
-        if (!said->after.empty()) said->why.after = seconds_of("--after", said->after);
-        return why_command(said->why);
+        said->command = command_behind(line, example);
+        return why_command(*said);
       });
-  command
-      ->add_option("--after", said->after,
-                   "print in which calls threads wait when the command has run so long, as 60s; it goes on")
-      ->type_name("TIME")
-      ->check(not_empty);
+  add_seconds(command, "--after", said->after,
+              "print in which calls threads wait when the command has run so long, as 60s; it goes on");
   command->add_flag(
-      "--no-preload", said->why.no_preload,
-      "preload nothing: the driver's own log (CUDA_LOG_FILE) alone, for containers with an older C "
-      "library");
-  add_json_file(command, said->why.json, "the answer", "why");
-  command->add_flag("--verbose,-v", said->why.verbose,
+      "--no-preload", said->no_preload,
+      "preload nothing: the driver's own log (CUDA_LOG_FILE) alone, for containers with an older C library");
+  add_json_file(command, said->json, "the answer", "why");
+  command->add_flag("--verbose,-v", said->verbose,
                     "driver calls, allocations and environment look-ups, too, as cufault trace");
   add_command_behind(command, example);
 }
@@ -159,7 +144,6 @@ void add_why(command_line& line) {
 void add_bisect(command_line& line) {
   struct given {
     bisect_arguments asked;
-    std::string timeout;
     std::vector<CLI::Option*> of_commands;
   };
   const auto said = std::make_shared<given>();
@@ -172,20 +156,17 @@ void add_bisect(command_line& line) {
       "GPU, or if its outcome is neither that of --good nor that of --bad. If skipped releases stand at the "
       "change, the answer is a range.\n"
       "An arm that does not race is run once on each release. Else the ends are run until they differ by "
-      "more "
-      "than chance, and each release until the decision is wrong with a probability of at most --error, "
+      "more than chance, and each release until the decision is wrong with a probability of at most --error, "
       "given the rates at the ends.\n"
       "Of a command the outcome is its exit code; with --ok, whether that accepts it; with --text, also "
       "whether it prints the pattern. cuBLAS and cuBLASLt are preloaded into each process that keeps the "
       "environment. It is an error if such a process loads another libcublas.so or libcublasLt.so. A cuBLAS "
-      "that is linked statically, and a process that does not keep the environment, are not noticed. "
-      "--ok gets what it gets in cufault sweep, with the outcome in CUFAULT_RUN_OUTCOME.\n"
+      "that is linked statically, and a process that does not keep the environment, are not noticed. --ok "
+      "gets what it gets in cufault sweep, with the outcome in CUFAULT_RUN_OUTCOME.\n"
       "CUFAULT_ENGINE starts a container of --images (default: docker run --rm --gpus all); a folder that "
-      "the "
-      "command needs is mounted there.\n"
+      "the command needs is mounted there.\n"
       "Exit codes: 0 found; 2 bad input, or the ends are not as said; 3 found, up to releases that were "
-      "skipped; "
-      "77 the arm needs a GPU, and there is none; 130 interrupted.",
+      "skipped; 77 the arm needs a GPU, and there is none; 130 interrupted.",
       [said, &line] {
         bisect_arguments& asked = said->asked;
         asked.command = line.behind;
@@ -200,7 +181,6 @@ void add_bisect(command_line& line) {
           if (asked.command.empty() && option->count() > 0)
             throw usage_error(
                 fmt::format("{} is of a command, and none stands after --", option->get_name()));
-        if (!said->timeout.empty()) asked.timeout = seconds_of("--timeout", said->timeout);
         return bisect_releases(asked);
       });
   bisect_arguments& asked = said->asked;
@@ -222,17 +202,16 @@ void add_bisect(command_line& line) {
   CLI::Option* const images =
       command
           ->add_option("--images", asked.images,
-                       "take the releases in these container images, from the oldest to "
-                       "the newest: A,B,C")
+                       "take the releases in these container images, from the oldest to the newest: A,B,C")
           ->delimiter(',')
           ->allow_extra_args(false)
           ->type_name("IMAGES")
           ->check(not_empty)
           ->excludes(releases);
   command
-      ->add_option("--keep", asked.keep,
-                   "folder in which releases from the package index stay (default: cufault/cublas in "
-                   "XDG_CACHE_HOME)")
+      ->add_option(
+          "--keep", asked.keep,
+          "folder in which releases from the package index stay (default: cufault/cublas in XDG_CACHE_HOME)")
       ->type_name("FOLDER")
       ->check(in_existing_folder)
       ->excludes(releases)
@@ -242,17 +221,16 @@ void add_bisect(command_line& line) {
                  ->add_option("--ok", asked.ok,
                               "a shell command that says by its exit code whether a run was acceptable")
                  ->type_name("COMMAND"));
-  of_command(
-      command
-          ->add_option("--text", asked.text,
-                       "a regular expression; whether the command prints it (in the first 1 KB of a line) "
-                       "belongs to the outcome")
-          ->type_name("PATTERN"));
+  of_command(command
+                 ->add_option("--text", asked.text,
+                              "a regular expression; whether the command prints it (in the first 1 KB of a "
+                              "line) belongs to the outcome")
+                 ->type_name("PATTERN"));
   of_command(
       command->add_option("--control", asked.control, "a shell command that must exit with 0 on each release")
           ->type_name("COMMAND"));
-  of_command(command->add_option("--timeout", said->timeout, "of each run of the command (default: 10m)")
-                 ->type_name("TIME"));
+  said->of_commands.push_back(
+      add_seconds(command, "--timeout", asked.timeout, "of each run of the command (default: 10m)"));
   said->of_commands.push_back(command->add_flag(
       "--once", asked.once, "the command's outcome does not vary: one run decides a release"));
   command->add_option("--error", asked.error, "probability of a wrong decision, of each release")

@@ -69,10 +69,10 @@ void add_baseline_commands(command_line& line) {
       all->add_subcommand("show", "List the recorded stacks: your own, and those that come with cufault");
   add_into(show, said->into);
   add_json(show, said->json, "baselines");
-  CLI::App* predictions = all->add_subcommand("predictions",
-                                              "Say what an arm that no record of this stack has is predicted "
-                                              "from, and how often that held: each recorded "
-                                              "stack is judged by the others");
+  CLI::App* predictions =
+      all->add_subcommand("predictions",
+                          "Say what an arm that no record of this stack has is predicted from, and how often "
+                          "that held: each recorded stack is judged by the others");
   predictions
       ->add_option("--into", said->into, "folder of recorded stacks (default: those that come with cufault)")
       ->type_name("DIR")
@@ -104,13 +104,14 @@ void add_corroborate(command_line& line) {
   add_json(command, said->json, "corroboration", ", each arm");
 }
 
-void add_claims(command_line& line) {
+/// A command that takes records alone.
+void add_reader(command_line& line, const char* name, const char* what,
+                int (*show)(const records_to_read& records, print_form form), const char* schema) {
   const auto said = std::make_shared<to_read>();
-  CLI::App* claims =
-      line.command("claims", "Each claim of the source documents, its verdict, and the arms behind it",
-                   codes_of_reading, [said] { return show_claims(said->records_or_own(), *said); });
-  add_to_read(claims, *said);
-  add_form(claims, *said, "claims");
+  CLI::App* command =
+      line.command(name, what, codes_of_reading, [said, show] { return show(said->records, *said); });
+  add_to_read(command, said->records);
+  add_form(command, *said, schema);
 }
 
 void add_show(command_line& line) {
@@ -127,10 +128,9 @@ void add_show(command_line& line) {
       ->check(CLI::ExistingPath);
   add_baseline(show, said->baseline);
   show->add_option("CASE", said->names, "cases to show, or arms: CASE/ARM (default: all)");
-  add_form(
-      show, *said, "record-line",
-      ", in place of the table: all that is recorded of each arm (messages, notes, measurements, too), a "
-      "line for each, as in the record of a run");
+  add_form(show, *said, "record-line",
+           ", in place of the table: all that is recorded of each arm (messages, notes, measurements, too), "
+           "a line for each, as in the record of a run");
 }
 
 void add_causes(command_line& line) {
@@ -146,8 +146,8 @@ void add_causes(command_line& line) {
           throw usage_error("say which status, or --pages; see cufault causes --help");
         if (said->page && said->json) throw usage_error("--page is Markdown: leave --json out");
         if (said->pages) return show_message_index(*said);
-        if (said->page) return show_message_pages(said->status, said->records_or_own());
-        return show_causes(said->status, said->records_or_own(), said->all, *said);
+        if (said->page) return show_message_pages(said->status, said->records);
+        return show_causes(said->status, said->records, said->all, *said);
       });
   causes->add_flag("--all", said->all, "also every recorded way to make a call return it, and every remedy");
   CLI::Option* page = causes->add_flag(
@@ -156,13 +156,13 @@ void add_causes(command_line& line) {
       "STATUS may also be the name of a page, or several with commas between them");
   CLI::Option* pages = causes->add_flag("--pages", said->pages, "each message that has a page, and which");
   causes
-      ->add_option_function<std::string>(
-          "STATUS", [said](const std::string& status) { said->status = status; },
+      ->add_option(
+          "STATUS", said->status,
           "as in CUBLAS_STATUS_INTERNAL_ERROR, INTERNAL_ERROR or 14; WRONG_NUMBERS: success with wrong "
           "numbers")
       ->check(not_empty);
   page->excludes(pages);
-  add_to_read(causes, *said);
+  add_to_read(causes, said->records);
   add_form(causes, *said, "causes", ", with all tables");
 }
 
@@ -175,19 +175,11 @@ void add_explain(command_line& line) {
       "A message as arguments, a log as a file, or a log on standard input: ./program 2>&1 | cufault "
       "explain\n"
       "The driver's error log (CUDA_LOG_FILE) is read, too, alone or mixed into another log.",
-      [said] {
-        if (said->records.empty()) said->records = {default_recorded()};
-        return explain_logs(*said);
-      });
+      [said] { return explain_logs(*said); });
   explain->add_option(
       "TEXT|FILE", said->words,
       "a message, or logs; - or nothing: standard input. Several logs are explained one by one");
-  explain
-      ->add_option("--records", said->records,
-                   "records or folders of records to rank by (default: those that come with cufault)")
-      ->allow_extra_args(false)
-      ->type_name("RECORD")
-      ->check(CLI::ExistingPath);
+  add_to_read_as_option(explain, said->records, " to rank by");
   add_json(explain, said->json, "explanation", "; of several logs one object a line");
   explain->add_flag(
       "--more", said->more,
@@ -197,16 +189,6 @@ void add_explain(command_line& line) {
                     "another GPU or driver is explained without it anyway");
 }
 
-void add_frameworks(command_line& line) {
-  struct given : to_read {};
-  const auto said = std::make_shared<given>();
-  CLI::App* frameworks = line.command(
-      "frameworks", "What a user of PyTorch, JAX or CuPy sees, what had happened, and what cleared it",
-      codes_of_reading, [said] { return show_frameworks(said->records_or_own(), *said); });
-  add_to_read(frameworks, *said);
-  add_form(frameworks, *said, "frameworks");
-}
-
 void add_atlas(command_line& line) {
   struct given : to_read {
     bool overview = false, nature = false;
@@ -214,14 +196,13 @@ void add_atlas(command_line& line) {
   const auto said = std::make_shared<given>();
   CLI::App* atlas = line.command(
       "atlas", "Which driver failures lead to which status, from the records of sweeps", codes_of_reading,
-      [said] { return show_atlas(said->records_or_own(), said->overview, said->nature, *said); });
-  add_to_read(atlas, *said);
+      [said] { return show_atlas(said->records, said->overview, said->nature, *said); });
+  add_to_read(atlas, said->records);
   CLI::Option* overview = atlas->add_flag("--overview", said->overview, "one line an operation");
   atlas
-      ->add_flag(
-          "--nature", said->nature,
-          "where the driver named the call that failed inside of a recorded one: did the same failure, "
-          "injected, lead to the same status?")
+      ->add_flag("--nature", said->nature,
+                 "where the driver named the call that failed inside of a recorded one: did the same "
+                 "failure, injected, lead to the same status?")
       ->excludes(overview);
   add_form(atlas, *said, "atlas");
 }
@@ -235,19 +216,13 @@ void add_messages(command_line& line) {
       "messages",
       "What the driver's error log says, what had happened, and which statuses stood in front of it",
       "Exit codes: 0; 4 no recorded message holds TEXT; 2 bad input.",
-      [said] { return show_messages(said->text, said->records_or_own(), *said); });
+      [said] { return show_messages(said->text, said->records, *said); });
   messages
-      ->add_option(
-          "TEXT", said->text,
-          "only messages that hold this text: words, a function, CUDA_ERROR_LAUNCH_FAILED, 719, or a line of "
-          "CUDA_LOG_FILE (default: all)")
+      ->add_option("TEXT", said->text,
+                   "only messages that hold this text: words, a function, CUDA_ERROR_LAUNCH_FAILED, 719, or "
+                   "a line of CUDA_LOG_FILE (default: all)")
       ->type_name("");
-  messages
-      ->add_option("--records", said->records,
-                   "records or folders of records (default: those that come with cufault)")
-      ->allow_extra_args(false)
-      ->type_name("RECORD")
-      ->check(CLI::ExistingPath);
+  add_to_read_as_option(messages, said->records);
   add_form(messages, *said, "messages");
 }
 
@@ -264,14 +239,9 @@ void add_matrix(command_line& line) {
   const auto said = std::make_shared<matrix_arguments>();
   CLI::App* matrix = line.command(
       "matrix", "What every operation came to under every fault, what that depends on, and what remedies did",
-      "Exit codes: 0; 2 bad input; 77 no record has a cell of the matrix.", [said] {
-        if (said->records.empty()) said->records = {default_recorded()};
-        return show_matrix(*said);
-      });
-  matrix
-      ->add_option("RECORD", said->records,
-                   "records or folders of records (default: those that come with cufault)")
-      ->check(CLI::ExistingPath);
+      "Exit codes: 0; 2 bad input; 77 no record has a cell of the matrix.",
+      [said] { return show_matrix(*said); });
+  add_to_read(matrix, said->records);
   matrix->add_option("--fault", said->fault, "only this fault; a * is anything: 'kernel_*'")
       ->type_name("FAULT")
       ->check(not_empty);
@@ -303,14 +273,8 @@ void add_cost(command_line& line) {
   const auto said = std::make_shared<cost_arguments>();
   CLI::App* cost =
       line.command("cost", "What remedies cost in time and device memory, from the records of remedy_cost",
-                   "Exit codes: 0; 2 bad input; 77 not measured yet.", [said] {
-                     if (said->records.empty()) said->records = {default_recorded()};
-                     return show_costs(*said);
-                   });
-  cost->add_option("RECORD", said->records,
-                   "records of remedy_cost, or folders of stacks that have a cost.jsonl (default: those that "
-                   "come with cufault)")
-      ->check(CLI::ExistingPath);
+                   "Exit codes: 0; 2 bad input; 77 not measured yet.", [said] { return show_costs(*said); });
+  add_to_read(cost, said->records, "records of remedy_cost, or folders of stacks that have a cost.jsonl");
   cost->add_option("--remedy", said->remedy,
                    "only this remedy, on each kind of work; a * is anything: 'workspace_*'")
       ->type_name("REMEDY")
@@ -323,23 +287,21 @@ void add_cost(command_line& line) {
   add_json_format(cost, said->format, "cost");
 }
 
-void add_compare_injected(command_line& line) {
-  const auto said = std::make_shared<to_read>();
-  CLI::App* counterparts =
-      line.command("compare-injected",
-                   "Injected counterparts of fault arms: do they come to what the natural arms came to?",
-                   codes_of_reading, [said] { return show_counterparts(said->records_or_own(), *said); });
-  add_to_read(counterparts, *said);
-  add_form(counterparts, *said, "counterparts");
-}
-
 }  // namespace
 
 void add_record_commands(command_line& line) {
-  for (const auto add :
-       {add_baseline_commands, add_corroborate, add_claims, add_show, add_causes, add_explain, add_messages,
-        add_frameworks, add_atlas, add_matrix, add_cost, add_compare_injected})
-    add(line);
+  add_baseline_commands(line);
+  add_corroborate(line);
+  add_reader(line, "claims", "Each claim of the source documents, its verdict, and the arms behind it",
+             show_claims, "claims");
+  for (const auto add : {add_show, add_causes, add_explain, add_messages}) add(line);
+  add_reader(line, "frameworks",
+             "What a user of PyTorch, JAX or CuPy sees, what had happened, and what cleared it",
+             show_frameworks, "frameworks");
+  for (const auto add : {add_atlas, add_matrix, add_cost}) add(line);
+  add_reader(line, "compare-injected",
+             "Injected counterparts of fault arms: do they come to what the natural arms came to?",
+             show_counterparts, "counterparts");
 }
 
 }  // namespace cufault

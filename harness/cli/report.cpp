@@ -48,8 +48,7 @@ void refuse_files_of_others(const fs::path& folder, const std::vector<report_fil
   for (auto at = fs::directory_iterator(folder / "records", none); at != fs::directory_iterator();
        at.increment(none)) {
     const std::string name = fs::path("records") / at->path().filename();
-    if (std::none_of(observations.begin(), observations.end(),
-                     [&](const report_file& f) { return f.name == name; }))
+    if (std::ranges::none_of(observations, [&](const report_file& f) { return f.name == name; }))
       throw usage_error(fmt::format("{}: is of no stack of this report; remove it, or give an empty folder",
                                     at->path().string()));
   }
@@ -60,15 +59,14 @@ void refuse_files_of_others(const fs::path& folder, const std::vector<report_fil
 int write_report(const report_arguments& arguments) {
   bool all_read = true;
   report_builder builder;
-  const std::vector<fs::path> records =
-      arguments.records.empty() ? std::vector{default_recorded()} : arguments.records;
   const auto bad = [&](const std::string& why) {
     all_read = false;
     builder.add_unread(cell(why, table_style::text));
     fmt::print(std::cerr, "cufault: {}\n", cell(why, table_style::text));
   };
   each_record(
-      records, [&](const fs::path& file, record r) { builder.add(file.string(), std::move(r)); }, bad);
+      arguments.records, [&](const fs::path& file, record r) { builder.add(file.string(), std::move(r)); },
+      bad);
   if (builder.empty()) {
     if (!all_read) return exit_unresolved;
     throw usage_error(no_record);
@@ -77,7 +75,7 @@ int write_report(const report_arguments& arguments) {
   each_record(
       arguments.since, [&](const fs::path& file, const record& r) { builder.add_green(file.string(), r); },
       bad);
-  report all = builder.result(recorded, load_claims(claims_file()), measured_costs(records));
+  report all = builder.result(recorded, load_claims(claims_file()), measured_costs(arguments.records));
   tell_unread(recorded);
   if (const auto green = builder.last_green(all))
     all.change = builder.change_since(*green, load_record(*green), all);
@@ -117,8 +115,7 @@ void add_report(command_line& line) {
       "Written are index.html, which needs no other file and no network, summary.md, summary.txt, arms.csv, "
       "report.json,\n"
       "junit.xml, ctrf.json, cufault.prom, and the observations in records/. Of each arm of a stack the "
-      "latest run that "
-      "observed it\n"
+      "latest run that observed it\n"
       "counts. It is compared with the last green run before it: a gate that passed, of the same stack, or "
       "else of the\n"
       "same GPU.\n"
@@ -127,11 +124,7 @@ void add_report(command_line& line) {
         said->baselines = baseline_folders(said->baseline);
         return write_report(*said);
       });
-  command
-      ->add_option(
-          "RECORD", said->records,
-          "records, folders of records, or folders of stacks (default: those that come with cufault)")
-      ->check(CLI::ExistingPath);
+  add_to_read(command, said->records, "records, folders of records, or folders of stacks");
   command
       ->add_option("-o,--output", said->folder,
                    "folder to write to; made where there is none. Refused where it would replace files that "
@@ -142,8 +135,7 @@ void add_report(command_line& line) {
   command
       ->add_option("--since", said->since,
                    "compare with the last of these that ended with 0: records, folders of records, or of "
-                   "stacks (default: "
-                   "earlier runs among RECORD)")
+                   "stacks (default: earlier runs among RECORD)")
       ->allow_extra_args(false)
       ->check(CLI::ExistingPath)
       ->type_name("RECORD");

@@ -289,12 +289,11 @@ class run {
       for (const arm_result& a : c.arms)
         for (const observation& o : a.trials) trials += o.milliseconds / 1000;
     const double busy = busy_.count(), wall = std::chrono::duration<double>(over_ - begun_).count();
-    fmt::print(
-        std::cout,
-        "runner's own cost: {:.2f} s beyond {:.2f} s of trials ({:.1f} %); {:.2f} s in all on {} lanes, "
-        "busy {:.0f} % of it\n",
-        busy - trials, trials, trials > 0 ? 100 * (busy - trials) / trials : 0, wall, lanes_,
-        wall > 0 ? 100 * busy / (wall * static_cast<double>(lanes_)) : 0);
+    fmt::print(std::cout,
+               "runner's own cost: {:.2f} s beyond {:.2f} s of trials ({:.1f} %); {:.2f} s in all on {} "
+               "lanes, busy {:.0f} % of it\n",
+               busy - trials, trials, trials > 0 ? 100 * (busy - trials) / trials : 0, wall, lanes_,
+               wall > 0 ? 100 * busy / (wall * static_cast<double>(lanes_)) : 0);
     fmt::print(std::cout, "shared processes: {} trials in {}; damaged: {}\n", shared_counts_.trials,
                shared_counts_.processes, shared_counts_.damaged.size());
     for (const std::string& what : shared_counts_.damaged) fmt::print(std::cout, "  {}\n", what);
@@ -326,9 +325,7 @@ int default_jobs() {
 namespace {
 /// CTest knows one exit code that skips.
 int for_ctest(int code) {
-  const char* const skips = std::getenv("CUFAULT_SKIPS_UNJUDGED");
-  return code == exit_no_baseline && skips != nullptr && std::string_view(skips) == "1" ? int{exit_skipped}
-                                                                                        : code;
+  return code == exit_no_baseline && variable("CUFAULT_SKIPS_UNJUDGED") == "1" ? int{exit_skipped} : code;
 }
 
 int first_of(const run_arguments& arguments) {
@@ -338,7 +335,7 @@ int first_of(const run_arguments& arguments) {
 /// What several runs come to: unresolved before failed, before not judged, before as expected, before nothing provoked.
 int worst_of(const std::vector<int>& codes) {
   for (const int code : {int{exit_interrupted}, int{exit_unresolved}, int{exit_gate}, exit_no_baseline, 0})
-    if (std::find(codes.begin(), codes.end(), code) != codes.end()) return code;
+    if (std::ranges::find(codes, code) != codes.end()) return code;
   return codes.empty() ? 0 : codes.front();
 }
 

@@ -23,7 +23,7 @@ void take_devices(const std::string& text, run_arguments& running) {
     if (!number)
       throw usage_error(fmt::format("--device {}: give numbers of devices, as in 0,1, or all", text));
     const int device = std::stoi(word);
-    if (std::find(running.devices.begin(), running.devices.end(), device) != running.devices.end())
+    if (std::ranges::find(running.devices, device) != running.devices.end())
       throw usage_error(fmt::format("--device {}: {} is there twice", text, device));
     running.devices.push_back(device);
   }
@@ -37,29 +37,22 @@ void take_devices(const std::string& text, run_arguments& running) {
 void add_run(command_line& line) {
   struct given {
     run_arguments running;
-    std::string mode = "observe", tier = "full", devices;
-    CLI::Option* has_devices = nullptr;
-    std::uint64_t seed = 0;
-    CLI::Option* seeded = nullptr;
+    std::string mode = "observe", tier = "full";
     std::filesystem::path baseline;
   };
   const auto said = std::make_shared<given>();
   CLI::App* run = line.command(
       "run", "Run cases: those of the tier, or those named (CASE, FAMILY or CASE/ARM)",
-      "Exit codes: 0 as expected; 1 gate failed, or no GPU where one is required; 2 unresolved "
-      "or bad input; 3 a gate without a record of this stack; 77 nothing could be provoked here; 130 "
-      "interrupted.\n"
-      "A gate names each reason why it does not exit with 0. Arms that need a GPU are no failure "
-      "where there is none,\nunless CUFAULT_REQUIRE_GPU=1 is set. With CUFAULT_SKIPS_UNJUDGED=1, which CTest "
-      "sets, 77 "
-      "is in place of 3.",
+      "Exit codes: 0 as expected; 1 gate failed, or no GPU where one is required; 2 unresolved or bad input; "
+      "3 a gate without a record of this stack; 77 nothing could be provoked here; 130 interrupted.\n"
+      "A gate names each reason why it does not exit with 0. Arms that need a GPU are no failure where there "
+      "is none,\nunless CUFAULT_REQUIRE_GPU=1 is set. With CUFAULT_SKIPS_UNJUDGED=1, which CTest sets, 77 is "
+      "in place of 3.",
       [said, &line] {
         run_arguments& running = said->running;
         running.argv = line.recorded_words();
         running.baselines = baseline_folders(said->baseline);
-        if (said->seeded->count() > 0) running.seed = said->seed;
         running.tier = tier_of(said->tier);
-        if (said->has_devices->count() > 0) take_devices(said->devices, running);
         running.mode = said->mode == "gate" ? run_mode::gate : run_mode::observe;
         return run_cases(running);
       });
@@ -73,35 +66,31 @@ void add_run(command_line& line) {
   add_libraries(run, running.where);
   run->add_option("--python", running.pythons,
                   "Python of an environment with PyTorch, JAX or CuPy, by its path or a name on the PATH: "
-                  "cases of the families pytorch, jax "
-                  "and cupy run in it; "
-                  "its cuBLAS is taken where --cublas is not given. Given again: another run, with a record "
-                  "of its own")
+                  "cases of the families pytorch, jax and cupy run in it; its cuBLAS is taken where --cublas "
+                  "is not given. Given again: another run, with a record of its own")
       ->envname("CUFAULT_PYTHON")
       ->allow_extra_args(false)
       ->type_name("PATH");
   add_import_timeout(run, running.import_seconds);
-  said->has_devices = run->add_option(
-      "--device", said->devices,
+  run->add_option_function<std::string>(
+      "--device", [&running](const std::string& text) { take_devices(text, running); },
       "CUDA devices to run on side by side, all alike: 0,1, or all (default: 0, or what CTest allocates)");
   add_jobs(run, running.jobs);
   run->add_option(
          "--tier", said->tier,
-         "quick: the arms that find most in about a minute; full: all but sweeps, injected "
-         "counterparts and, of the matrix, racing cells and remedies with operations that are not "
-         "representative; nightly: these, too. The matrix and sweeps without records run only when "
-         "named, cases of frameworks when named or with --python. Below nightly an arm with a remedy, of "
-         "the matrix or of a framework, runs only if it is named, or if the arm without the remedy fails "
-         "on this stack, by its record. What `cufault list` marks (only when named) runs only as "
-         "CASE/ARM")
+         "quick: the arms that find most in about a minute; full: all but sweeps, injected counterparts and, "
+         "of the matrix, racing cells and remedies with operations that are not representative; nightly: "
+         "these, too. The matrix and sweeps without records run only when named, cases of frameworks when "
+         "named or with --python. Below nightly an arm with a remedy, of the matrix or of a framework, runs "
+         "only if it is named, or if the arm without the remedy fails on this stack, by its record. What "
+         "`cufault list` marks (only when named) runs only as CASE/ARM")
       ->check(CLI::IsMember({"quick", "full", "nightly"}))
       ->envname("CUFAULT_TIER")
       ->capture_default_str();
-  run->add_option(
-         "--repeats", running.repeats,
-         "at most N trials, of each level, of an arm whose outcome may differ from trial to trial; 0: "
-         "as many as it has (default: 5 in the tiers quick and full: enough to detect a new outcome, too few "
-         "to detect a changed rate; 0 in nightly)")
+  run->add_option("--repeats", running.repeats,
+                  "at most N trials, of each level, of an arm whose outcome may differ from trial to trial; "
+                  "0: as many as it has (default: 5 in the tiers quick and full: enough to detect a new "
+                  "outcome, too few to detect a changed rate; 0 in nightly)")
       ->check(CLI::Range(0, 1000))
       ->type_name("N");
   run->add_option("--part", running.part,
@@ -111,8 +100,7 @@ void add_run(command_line& line) {
                 "run cases and arms in an order drawn from the seed; trials of a framework keep to their "
                 "interpreter, and have that order within it")
       ->envname("CUFAULT_SHUFFLE");
-  said->seeded =
-      run->add_option("--seed", said->seed, "seed of all random data (default: a new one, printed)");
+  run->add_option("--seed", running.seed, "seed of all random data (default: a new one, printed)");
   add_json(run, running.json, "run", ": the summary");
   for (const report_printer* format : report_printers())
     run->add_option_function<std::string>(

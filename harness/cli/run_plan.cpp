@@ -44,9 +44,8 @@ void run_plan::take_up(const selected_case& s, const runner_options& options) {
   const failure_case& c = *s.what;
   pending p{{c.name, {}}, std::vector<std::optional<arm_result>>(s.arms.size()), 0};
   // Injected counterparts of arms that fill the device take no memory; a control of such arms is as alone as they are.
-  const bool squeezes = std::any_of(s.arms.begin(), s.arms.end(), [](const arm* a) {
-    return a->kind != arm_kind::control && a->counterpart_of.empty();
-  });
+  const bool squeezes = std::ranges::any_of(
+      s.arms, [](const arm* a) { return a->kind != arm_kind::control && a->counterpart_of.empty(); });
   std::map<std::string, std::size_t> batches;
   for (std::size_t i = 0; i < s.arms.size(); ++i) {
     const arm& a = *s.arms[i];
@@ -110,8 +109,7 @@ bool run_plan::is_left_out(const selected_case& s, const arm& a) const {
   const reference* const fault = recorded_.find(s.what->name, without, keys_);
   if (fault == nullptr || fault->distance > 0 || fault->undefined) return false;
   const std::vector<observation>& trials = fault->from.front().shown->trials;
-  return std::none_of(trials.begin(), trials.end(),
-                      [](const observation& o) { return failed(signature_of(o)); });
+  return std::ranges::none_of(trials, [](const observation& o) { return failed(signature_of(o)); });
 }
 
 const arm_result& run_plan::add_result(const job& j, std::size_t index, arm_result r) {

@@ -140,11 +140,10 @@ std::vector<selected_case> with_chosen_variables(const std::vector<selected_case
   for (const selected_case& s : selected) {
     failure_case& copy = copies.emplace_back(*s.what);
     for (const auto& [name, value] : chosen) {
-      const bool compares =
-          std::any_of(copy.arms.begin(), copy.arms.end(), [&variable = name, &usual](const arm& a) {
-            const auto set = a.environment.find(variable);
-            return set != a.environment.end() && set->second != usual.at(variable);
-          });
+      const bool compares = std::ranges::any_of(copy.arms, [&variable = name, &usual](const arm& a) {
+        const auto set = a.environment.find(variable);
+        return set != a.environment.end() && set->second != usual.at(variable);
+      });
       if (!compares)
         for (arm& a : copy.arms) a.environment[name] = value;
     }

@@ -25,7 +25,7 @@ int show_stack(const target& where, bool json) {
   nlohmann::json stack = read_stack(own_path(), where, management, guard.descriptor());
   if (json) {
     stack["schema"] = 1;
-    std::cout << stack.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+    print_json(stack);
   } else {
     print_stack(std::cout, stack);
   }

@@ -27,7 +27,7 @@ std::string plain(std::string_view name) {
 
 const failure_case& operation_called(const std::string& name) {
   const auto& cases = all_cases();
-  const auto found = std::find_if(cases.begin(), cases.end(), [&](const failure_case& c) {
+  const auto found = std::ranges::find_if(cases, [&](const failure_case& c) {
     return c.name.starts_with(sweep_family) && plain(c.name.substr(sweep_family.size())) == plain(name);
   });
   if (found != cases.end()) return *found;

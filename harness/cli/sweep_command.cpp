@@ -21,27 +21,21 @@ std::pair<int, int> part_from(const std::string& text) {
 
 constexpr const char* about_sweeping_a_program =
     "With a command after --: two clean runs list its driver calls by call site, or with --library those of "
-    "libraries; then it is run again with one "
-    "call failed, each in turn. Each row is reported (exit code or output says that something failed), "
-    "swallowed "
-    "(as a clean run), crashed, hung, other_output (exit 0, other output), leaked (a process, shared memory "
-    "or "
-    "device memory is left behind) or not_reached, and prints the line that repeats it. Crashes, hangs, "
-    "other "
-    "output and leaks are run again alone, three times. Standard input is empty.\n"
+    "libraries; then it is run again with one call failed, each in turn. Each row is reported (exit code or "
+    "output says that something failed), swallowed (as a clean run), crashed, hung, other_output (exit 0, "
+    "other output), leaked (a process, shared memory or device memory is left behind) or not_reached, and "
+    "prints the line that repeats it. Crashes, hangs, other output and leaks are run again alone, three "
+    "times. Standard input is empty.\n"
     "--ok is run by sh after each run, with CUFAULT_RUN_STDOUT and CUFAULT_RUN_STDERR (files of its output), "
     "CUFAULT_RUN_EXIT (not set if it did not exit), CUFAULT_RUN_OUTCOME (clean: nothing failed) and "
     "CUFAULT_RUN_FAILED (the call).\n"
     "Exit codes of a command's sweep: 0 nothing is left to inject, and all was acceptable; 1 a row was not; "
-    "2 "
-    "cufault could not sweep it: wrong use, or the command fails by itself; 3 all acceptable, but the budget "
-    "left "
-    "rows out or a call was not reached; 77 it calls no such function; 130 interrupted.\n"
+    "2 cufault could not sweep it: wrong use, or the command fails by itself; 3 all acceptable, but the "
+    "budget left rows out or a call was not reached; 77 it calls no such function; 130 interrupted.\n"
     "Of an operation: two clean runs list its driver calls by call site. In these, and in one more at the "
     "end, nothing is made to fail; where the operation fails then, the sweep is unresolved.\n"
     "Exit codes of an operation's: 0 swept; 1 no GPU where one is required; 2 unresolved or bad input; 77 "
-    "nothing "
-    "could be provoked here; 130 interrupted.";
+    "nothing could be provoked here; 130 interrupted.";
 
 }  // namespace
 
@@ -60,7 +54,7 @@ void add_sweep(command_line& line) {
   struct given {
     sweep_arguments operations;
     program_sweep_arguments program;
-    std::string depth, shard, timeout, budget;
+    std::string depth, shard;
     int jobs = 0;
     std::vector<CLI::Option*> of_operations, of_commands;  // options that only the one kind of sweep has
 
@@ -84,8 +78,6 @@ void add_sweep(command_line& line) {
           program.shard = part;
           if (!said->depth.empty()) program.depth = said->depth;
           if (said->jobs > 0) program.jobs = said->jobs;
-          if (!said->timeout.empty()) program.timeout = seconds_of("--timeout", said->timeout);
-          if (!said->budget.empty()) program.budget = seconds_of("--budget", said->budget);
           return sweep_program(program);
         }
         if (said->operations.run.names.empty())
@@ -101,10 +93,10 @@ void add_sweep(command_line& line) {
       });
   auto &of_operations = said->of_operations, &of_commands = said->of_commands;
   run_arguments& run = said->operations.run;
-  of_operations.push_back(sweep->add_option(
-      "OPERATION", run.names,
-      "as in `cufault list`, or a function: lt_matmul, cublasLtMatmul; /first: only the first of a "
-      "process, /further: only one that is not"));
+  of_operations.push_back(
+      sweep->add_option("OPERATION", run.names,
+                        "as in `cufault list`, or a function: lt_matmul, cublasLtMatmul; /first: only the "
+                        "first of a process, /further: only one that is not"));
   sweep
       ->add_option("--depth", said->depth,
                    "thin: the first call of each call site, by one code; of an operation, that of each "
@@ -112,9 +104,8 @@ void add_sweep(command_line& line) {
                    "and more where they differ; of an operation, the first and last call of each group, by "
                    "every code, once and persistently, and where they differ the call halfway between, "
                    "repeatedly. every: each call that the clean runs list, by every code. A group of an "
-                   "operation is the calls of "
-                   "one function by one library between two calls that change something. Default: thin for "
-                   "a command, every for an operation")
+                   "operation is the calls of one function by one library between two calls that change "
+                   "something. Default: thin for a command, every for an operation")
       ->check(CLI::IsMember({"thin", "grouped", "every"}));
   auto* shard = sweep->add_option("--shard", said->shard, "only rows of part K of N")->type_name("K/N");
   sweep
@@ -130,15 +121,12 @@ void add_sweep(command_line& line) {
                  ->add_option("--ok", said->program.ok,
                               "a shell command that says by its exit code whether a run was acceptable")
                  ->type_name("COMMAND"));
-  of_command(sweep
-                 ->add_option("--timeout", said->timeout,
-                              "of each run (default: 10 times the longer clean run, and 5 s at least)")
-                 ->type_name("TIME"));
-  of_command(sweep
-                 ->add_option("--budget", said->budget,
-                              "begin no run after so long, as 10m; what is new comes first, and what is left "
-                              "out is counted")
-                 ->type_name("TIME"));
+  of_commands.push_back(
+      add_seconds(sweep, "--timeout", said->program.timeout,
+                  "of each run (default: 10 times the longer clean run, and 5 s at least)"));
+  of_commands.push_back(add_seconds(
+      sweep, "--budget", said->program.budget,
+      "begin no run after so long, as 10m; what is new comes first, and what is left out is counted"));
   auto* record = sweep->add_option("--record", said->program.record, "write what is seen, as JSON Lines")
                      ->type_name("FILE");
   of_command(record);
@@ -151,14 +139,14 @@ void add_sweep(command_line& line) {
           ->excludes(record));
   of_commands.push_back(add_json(sweep, said->program.json, "program-sweep-line",
                                  ": the record's lines, in place of text; an error is a last line"));
-  of_operations.push_back(sweep
-                              ->add_option("--row", said->operations.row,
-                                           "only this row, as the atlas names it: "
-                                           "LIBRARY:FUNCTION@SITE:N[+]=CODE, the N-th call of that call "
-                                           "site, + persistently")
-                              ->type_name("TEXT")
-                              ->check(not_empty)
-                              ->excludes(shard));
+  of_operations.push_back(
+      sweep
+          ->add_option("--row", said->operations.row,
+                       "only this row, as the atlas names it: LIBRARY:FUNCTION@SITE:N[+]=CODE, the N-th call "
+                       "of that call site, + persistently")
+          ->type_name("TEXT")
+          ->check(not_empty)
+          ->excludes(shard));
   add_new_record(sweep, run.records);
   add_target(sweep, run.where);
   add_wait(sweep, run.wait_seconds);

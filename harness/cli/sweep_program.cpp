@@ -14,6 +14,7 @@
 #include "harness/system/temporary_folder.hpp"
 #include "reports/base/json_input.hpp"
 
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
@@ -21,7 +22,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -43,15 +43,6 @@ using std::chrono::milliseconds;
 constexpr int exit_rows_left = 3;
 constexpr milliseconds clean_timeout{600'000}, least_timeout{5'000};
 constexpr int repetitions = 3;
-
-std::string now_in_utc() {
-  const std::time_t now = std::time(nullptr);
-  std::tm parts{};
-  gmtime_r(&now, &parts);
-  std::array<char, 32> text{};
-  std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &parts);
-  return text.data();
-}
 
 // ---- the sweep ----
 
@@ -152,7 +143,7 @@ class sweep {
       refuse("--shard");
     for (const compared_site& old : earlier_->sites) {
       const auto same = [&](const compared_site& s) { return s.site == old.site; };
-      if (old.is_stable() && std::none_of(sites_.begin(), sites_.end(), same))
+      if (old.is_stable() && std::ranges::none_of(sites_, same))
         refuse("build of the command or of its libraries, which makes its calls elsewhere");
     }
     sites_ = earlier_->sites;
@@ -162,7 +153,7 @@ class sweep {
     listed_ = true;
     header h;
     h.version = this_build.text();
-    h.began = now_in_utc();
+    h.began = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
     h.command = asked_.command;
     h.libraries = libraries_;
     h.depth = asked_.depth;
@@ -327,8 +318,7 @@ class sweep {
   void run_rows(const std::vector<planned_call>& calls) {
     std::deque<planned_call> to_run;
     for (const planned_call& call : calls)
-      if (row_of(call) == nullptr && std::find(to_run.begin(), to_run.end(), call) == to_run.end())
-        to_run.push_back(call);
+      if (row_of(call) == nullptr && std::ranges::find(to_run, call) == to_run.end()) to_run.push_back(call);
     std::map<std::size_t, planned_call> running;  // by lane
     std::vector<std::pair<planned_call, row>> to_repeat;
     while (true) {

@@ -38,15 +38,6 @@ namespace fs = std::filesystem;
 namespace cufault {
 namespace {
 
-table_style style(print_form form) {
-  return form.markdown ? table_style::markdown : table_style::text;
-}
-
-int print_json(const nlohmann::ordered_json& json) {
-  std::cout << json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
-  return 0;
-}
-
 /// A status that a call in these records returned, by its name or by that without its library: INTERNAL_ERROR, LaunchFailure.
 /// Also by its number, of cuBLAS before CUDA: 14, 700. Wrong numbers behind SUCCESS: WRONG_NUMBERS.
 std::string status_called(const std::string& asked, const std::vector<record>& records,
@@ -105,11 +96,8 @@ std::vector<record> load_judged(const std::vector<fs::path>& named, const std::s
 int show_claims(const std::vector<fs::path>& records, print_form form) {
   const std::vector<record> loaded = load_judged(records);
   const auto verdicts = judge_claims(load_claims(claims_file()), loaded);
-  if (form.json) {
-    std::cout << to_json(verdicts).dump(2) << '\n';
-  } else {
-    print_claims(std::cout, verdicts, style(form), measured_costs(records));
-  }
+  if (form.json) return print_json(to_json(verdicts));
+  print_claims(std::cout, verdicts, form.style(), measured_costs(records));
   return 0;
 }
 
@@ -148,7 +136,7 @@ int show_record(const fs::path& file, const std::vector<std::string>& names,
   }
   const baselines recorded(folders);
   for (case_result& c : r.cases) judge(c, recorded, keys_of(r));
-  print_verdicts(std::cout, r, style(form), measured_costs({file}));
+  print_verdicts(std::cout, r, form.style(), measured_costs({file}));
   tell_unread(recorded);
   return 0;
 }
@@ -182,7 +170,7 @@ class ways_to {
 
 int show_message_index(print_form form) {
   if (form.json) throw usage_error("--pages is no JSON: cases/explain/pages.json has the pages");
-  print_message_index(std::cout, load_lexicon(explain_folder()), style(form), width_of_output());
+  print_message_index(std::cout, load_lexicon(explain_folder()), form.style(), width_of_output());
   return 0;
 }
 
@@ -238,11 +226,11 @@ int show_causes(const std::string& asked, const std::vector<fs::path>& records, 
     return print_json(json);
   }
   if (!e.causes.empty()) {
-    print_heading(std::cout, "What had happened where a call returned " + status, 2, style(form));
-    print_ways(std::cout, e, style(form), width_of_output());
+    print_heading(std::cout, "What had happened where a call returned " + status, 2, form.style());
+    print_ways(std::cout, e, form.style(), width_of_output());
   }
   if (all || form.markdown || e.causes.empty())
-    print_causes(std::cout, status, loaded, style(form), measured_costs(records), width_of_output());
+    print_causes(std::cout, status, loaded, form.style(), measured_costs(records), width_of_output());
   else
     fmt::print(
         "`cufault explain` ranks these by your program's output. --all: each recorded way, and each remedy "
@@ -256,13 +244,13 @@ int show_atlas(const std::vector<fs::path>& records, bool overview, bool nature,
   if (nature) {
     const auto pairs = nature_and_injection_in(loaded);
     if (form.json) return print_json(to_json(pairs));
-    print_nature(std::cout, pairs, style(form));
+    print_nature(std::cout, pairs, form.style());
     return 0;
   }
   const auto atlas = atlas_tables(loaded, overview ? atlas_extent::overview : atlas_extent::all);
   if (atlas.empty()) throw usage_error("no sweep is among these records; `cufault sweep` makes them");
   if (form.json) return print_json(to_json(atlas));
-  print_atlas(std::cout, atlas, style(form));
+  print_atlas(std::cout, atlas, form.style());
   return 0;
 }
 
@@ -273,7 +261,7 @@ int show_frameworks(const std::vector<fs::path>& records, print_form form) {
         "no operation of a framework failed in these records; `cufault run pytorch --python PYTHON` makes "
         "them");
   if (form.json) return print_json(to_json(tables));
-  print_tables(std::cout, tables, 2, style(form));
+  print_tables(std::cout, tables, 2, form.style());
   return 0;
 }
 
@@ -284,7 +272,7 @@ int show_counterparts(const std::vector<fs::path>& records, print_form form) {
       if (!a.counterpart_of.empty()) known.push_back({c.name, a.counterpart_of, a.name});
   const auto compared = compare_counterparts(load_judged(records), known);
   if (form.json) return print_json(to_json(compared));
-  print_counterparts(std::cout, compared, style(form));
+  print_counterparts(std::cout, compared, form.style());
   return 0;
 }
 

@@ -47,11 +47,6 @@ namespace {
 constexpr std::size_t most_threads = 16;
 constexpr off_t longest_driver_log = 16 << 20;
 
-std::string variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value != nullptr ? value : "";
-}
-
 /// That a launcher gave all ranks; "" without one, where no other process can be a rank of the same run.
 std::string job_of_launcher() {
   struct launcher {
@@ -205,8 +200,9 @@ void limit(const fs::path& log) {
 /// A program with musl would end: what is preloaded needs glibc.
 bool can_be_preloaded(const std::string& program) {
   const auto found = program_of(this_machine(), program);
-  return !found || std::none_of(found->elf.needed.begin(), found->elf.needed.end(),
-                                [](const std::string& name) { return name.find("musl") != name.npos; });
+  return !found || std::ranges::none_of(found->elf.needed, [](const std::string& name) {
+    return name.find("musl") != name.npos;
+  });
 }
 
 void say(const std::string& text) {

@@ -116,8 +116,7 @@ std::string why_not_seen(const why_run& run) {
     return "nothing was preloaded: calls are not known, only the driver's own log (CUDA 12.9)";
   if (!run.loaded)
     return "no program loaded cufault's library (static, setuid, another C library, or no such file there): "
-           "only "
-           "the driver's own log (CUDA 12.9) is known";
+           "only the driver's own log (CUDA 12.9) is known";
   return {};
 }
 
@@ -146,8 +145,8 @@ why_words why_answer(const why_run& run, const diagnosis* checks) {
   const std::vector<said_line> all = lines_below(run.one_of_several ? run.logs.parent_path() : run.logs,
                                                  run.logs, run.began, run.driver_log, run.driver_log_began);
   const log_findings printed = find(run.end.last_output);
-  const auto told = std::find_if(printed.events.begin(), printed.events.end(),
-                                 [](const log_event& e) { return e.role == event_role::failure; });
+  const auto told =
+      std::ranges::find_if(printed.events, [](const log_event& e) { return e.role == event_role::failure; });
   const bool tells = told != printed.events.end();
   const printed_output words = printed_output_of(run.end.last_output);
   const first_failure first =
@@ -184,7 +183,7 @@ why_words why_answer(const why_run& run, const diagnosis* checks) {
     return event.role != event_role::condition && event.role != event_role::noise;
   };
   const bool seen_in_calls = first.call != nullptr || first.driver;
-  if (!seen_in_calls && std::none_of(found.events.begin(), found.events.end(), says_something)) {
+  if (!seen_in_calls && std::ranges::none_of(found.events, says_something)) {
     out.line("No failure of a GPU library was seen: neither a call that failed nor words of one.");
   } else {
     const std::vector<std::filesystem::path> recorded{default_recorded()};
