@@ -22,7 +22,6 @@
 #include "reports/printers/bisection.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include <unistd.h>

@@ -70,11 +70,6 @@ log_findings read_file(const std::string& name, const lexicon& known) {
   return read_log(name, file.get(), known);
 }
 
-bool is_file(const std::string& word) {
-  std::error_code none;
-  return fs::exists(fs::path(word), none);
-}
-
 /// A word that is meant to be a file: nothing that programs print of a failure looks so.
 bool looks_like_file(const std::string& word) {
   if (word.find_first_of(" \t\n:'\"`(") != std::string::npos) return false;
@@ -97,8 +92,9 @@ std::vector<input> inputs_of(const std::vector<std::string>& words) {
   }
   std::vector<input> files;
   std::vector<std::string> missing;
+  std::error_code none;
   for (const std::string& word : words) {
-    if (word == "-" || is_file(word))
+    if (word == "-" || fs::exists(word, none))
       files.push_back({word, {}});
     else if (looks_like_file(word))
       missing.push_back(word);

@@ -41,9 +41,6 @@ struct known_arguments : print_form {
   bool here = false;
 };
 
-std::string library_name(const known_entry& e) {
-  return e.library == "cublas" ? "cuBLAS" : "cuBLASLt";
-}
 std::string spaced(std::string text) {
   std::ranges::replace(text, '_', ' ');
   return text;
@@ -93,7 +90,9 @@ std::string evidence_of(const known_entry& e) {
 }
 
 void print_block(const known_entry& e, std::string_view how, const std::string& because) {
-  print_entry(std::cout, e.id + "  ", fmt::format("[{}, {}, {}]", how, spaced(e.harm), library_name(e)));
+  print_entry(
+      std::cout, e.id + "  ",
+      fmt::format("[{}, {}, {}]", how, spaced(e.harm), e.library == "cublas" ? "cuBLAS" : "cuBLASLt"));
   print_entry(std::cout, "  ", e.what);
   print_entry(std::cout, "  ", because);
   if (!e.workarounds.empty()) print_entry(std::cout, "  what helps: ", workarounds_of(e));

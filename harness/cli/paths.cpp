@@ -14,7 +14,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <sstream>
-#include <string_view>
 #include <system_error>
 
 namespace fs = std::filesystem;

@@ -328,10 +328,6 @@ int for_ctest(int code) {
   return code == exit_no_baseline && variable("CUFAULT_SKIPS_UNJUDGED") == "1" ? int{exit_skipped} : code;
 }
 
-int first_of(const run_arguments& arguments) {
-  return arguments.devices.empty() ? arguments.where.device : arguments.devices.front();
-}
-
 /// What several runs come to: unresolved before failed, before not judged, before as expected, before nothing provoked.
 int worst_of(const std::vector<int>& codes) {
   for (const int code : {int{exit_interrupted}, int{exit_unresolved}, int{exit_gate}, exit_no_baseline, 0})
@@ -409,8 +405,9 @@ int run_asked(const run_arguments& asked) {
   // All of them before anything runs: one that was typed wrongly is bad input.
   std::vector<python_environment> pythons;
   for (const std::filesystem::path& path : arguments.pythons)
-    pythons.emplace_back(path, frameworks_folder(), families, first_of(arguments), guard.descriptor(),
-                         std::chrono::seconds(arguments.import_seconds));
+    pythons.emplace_back(path, frameworks_folder(), families,
+                         arguments.devices.empty() ? arguments.where.device : arguments.devices.front(),
+                         guard.descriptor(), std::chrono::seconds(arguments.import_seconds));
   std::vector<int> codes;
   for (python_environment& python : pythons) {
     if (pythons.size() > 1) fmt::print(std::cout, "python: {}\n", python.path().string());

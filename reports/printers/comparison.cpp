@@ -6,10 +6,8 @@
 #include "reports/printers/run_report.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
-#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <ostream>

@@ -8,7 +8,6 @@
 #include "reports/model/cell_name.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>

@@ -21,7 +21,6 @@
 #include <array>
 #include <optional>
 #include <set>
-#include <sstream>
 #include <tuple>
 #include <unordered_map>
 #include <utility>
