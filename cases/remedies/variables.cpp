@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Remedies that are one environment variable. Above each: who recommends it, and why it is expected to help.
+// Remedies that are environment variables. Above each: who recommends it, and why it is expected to help.
 #include "harness/matrix/remedy.hpp"
 
 namespace cufault {
@@ -38,7 +38,20 @@ const register_remedy here[]{
     // workspace of a handle on Hopper.
     by_variable("workspace_4096_8", {"memory", "capture"}, "CUBLAS_WORKSPACE_CONFIG", ":4096:8"),
     // This project, to see whether one buffer of 8 KiB is enough. It takes less memory than the default workspace.
-    by_variable("workspace_8_1", {"memory", "capture"}, "CUBLAS_WORKSPACE_CONFIG", ":8:1")};
+    by_variable("workspace_8_1", {"memory", "capture"}, "CUBLAS_WORKSPACE_CONFIG", ":8:1"),
+    // This project, to see whether the variables alone make the difference. The driver then takes the libraries' machine code for the GPU, and
+    // compiles PTX where there is none.
+    register_remedy({.name = "no_code_variables",
+                     .words = "unset CUDA_FORCE_PTX_JIT and CUDA_DISABLE_PTX_JIT",
+                     .answers = {"code"},
+                     .environment = {{"CUDA_FORCE_PTX_JIT", ""}, {"CUDA_DISABLE_PTX_JIT", ""}}}),
+    // Threads of F-STK-01, and messages of PyTorch about failed kernels. A diagnosis, because the launch of the kernel that breaks then returns
+    // its error, before cuBLAS is called.
+    register_remedy({.name = "blocking_launches",
+                     .words = "CUDA_LAUNCH_BLOCKING=1",
+                     .answers = {"dead_context"},
+                     .environment = {{"CUDA_LAUNCH_BLOCKING", "1"}},
+                     .diagnosis = true})};
 
 }  // namespace
 }  // namespace cufault
