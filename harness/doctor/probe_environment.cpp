@@ -4,6 +4,7 @@
 #include "harness/doctor/loader.hpp"
 #include "harness/doctor/probe.hpp"
 #include "reports/base/json_input.hpp"
+#include "reports/base/words.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -13,7 +14,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <numeric>
 #include <set>
 #include <string_view>
 #include <system_error>
@@ -184,22 +184,6 @@ void look_at_cache(const machine& m, probe_report& report) {
 
 // ---- who reads them ----
 
-/// How many letters are to be changed, left out or put in; at most 3.
-std::size_t distance(std::string_view a, std::string_view b) {
-  if (a.size() > b.size() + 2 || b.size() > a.size() + 2) return 3;
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    std::size_t diagonal = std::exchange(row[0], i + 1);
-    for (std::size_t j = 0; j < b.size(); ++j) {
-      const std::size_t changed = diagonal + (a[i] == b[j] ? 0 : 1);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({changed, row[j] + 1, row[j + 1] + 1});
-    }
-  }
-  return std::min<std::size_t>(row.back(), 3);
-}
-
 constexpr std::size_t shortest_misspelt = 12;  // shorter names are alike by chance
 
 }  // namespace
@@ -235,7 +219,7 @@ probe_report look_at_unread_variables(const machine& m) {
   for (const auto& [name, value] : m.environment) {
     if (!looks_like_variable(name) || read.contains(name)) continue;
     const auto meant = std::find_if(read.begin(), read.end(), [&set = name](const std::string& r) {
-      return set.size() >= shortest_misspelt && r.size() >= shortest_misspelt && distance(set, r) <= 2;
+      return set.size() >= shortest_misspelt && r.size() >= shortest_misspelt && edit_distance(set, r) <= 2;
     });
     if (meant == read.end()) {
       unread.push_back(name);

@@ -3,6 +3,7 @@
 #include "harness/injector/rules.hpp"
 
 #include "harness/injector/faultinj.hpp"
+#include "reports/base/words.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -14,7 +15,6 @@
 #include <cerrno>
 #include <charconv>
 #include <filesystem>
-#include <numeric>
 #include <span>
 #include <utility>
 
@@ -70,22 +70,6 @@ bool is_any_function(const known_library* of, const auto& is_so) {
   return std::any_of(all.begin(), all.end(), [&](const auto& f) { return is_so(f.name); });
 }
 
-/// Letters that must be put in, left out or replaced to make the one of the other, in either case.
-std::size_t distance(std::string_view a, std::string_view b) {
-  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    std::size_t diagonal = std::exchange(row[0], i + 1);
-    for (std::size_t j = 0; j < b.size(); ++j) {
-      const std::size_t replaced = diagonal + (lower(a[i]) == lower(b[j]) ? 0 : 1);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({replaced, diagonal + 1, row[j] + 1});
-    }
-  }
-  return row.back();
-}
-
 /// The names that are nearest to a misspelt one, if any is near.
 class nearest {
  public:
@@ -94,7 +78,7 @@ class nearest {
   void consider(std::string_view name) {
     const auto longer = std::max(name.size(), text_.size()), shorter = std::min(name.size(), text_.size());
     if (longer - shorter > distance_) return;
-    const auto d = distance(text_, name);
+    const auto d = edit_distance(in_lower_case(text_), in_lower_case(name));
     if (d > distance_) return;
     if (d < distance_) names_.clear();
     distance_ = d;
