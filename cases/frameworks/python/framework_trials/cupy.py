@@ -4,16 +4,14 @@
 from __future__ import annotations
 
 import gc
-import os
 from typing import Any, Callable, Dict, List, Optional, Tuple
 
 import cupy
 import cupy.linalg
 import numpy
 
-from framework_trials import injection
-from framework_trials.cells import FORKED_CHILD, Framework, Operation, Remedy, World, alone, attempt, in_thread, parsed
-from framework_trials.driver import OtherProcess
+from framework_trials.cells import FORKED_CHILD, Framework, Operation, Remedy, World, alone, attempt, in_thread
+from framework_trials.faults import FAULTS
 from framework_trials.numbers import same, small_integers
 from framework_trials.protocol import NotProvoked, error_of_shared_runtime
 
@@ -256,21 +254,6 @@ def cached_arrays(world: World) -> None:
         raise NotProvoked("the pool has not kept the freed arrays")
 
 
-def other_process(world: World) -> None:
-    world.other = OtherProcess(world.trial.device, world.level)
-    world.require_level()
-
-
-def kernel_trap(world: World) -> None:
-    world.driver.launch("cufault_trap")
-
-
-def variables(world: World) -> None:
-    """The variables are there since the interpreter began; an empty one only this can make."""
-    if "no_visible_device" in parsed(world.trial.arm)[1]:
-        os.environ["CUDA_VISIBLE_DEVICES"] = ""
-
-
 def last_error() -> str:
     """CuPy contains a CUDA runtime of its own. Where it has no function for its last error (14.2.0 has none), that of a shared one."""
     peek = getattr(cupy.cuda.runtime, "peekAtLastError", None)
@@ -403,17 +386,7 @@ def why_no_gpu() -> str:
 FRAMEWORK = Framework(
     package="cupy",
     operations=OPERATIONS,
-    faults={
-        "live_arrays": live_arrays,
-        "cached_arrays": cached_arrays,
-        "other_process": other_process,
-        "kernel_trap": kernel_trap,
-        "capture": lambda world: None,
-        "variables": variables,
-        "injected": injection.fault,
-        "injected_at_start": injection.fault,
-        "injected_in_libraries": injection.fault,
-    },
+    faults={**FAULTS, "live_arrays": live_arrays, "cached_arrays": cached_arrays, "capture": lambda world: None},
     remedies=REMEDIES,
     arms={
         **{"operations/" + name: alone(name) for name in OPERATIONS},

@@ -4,16 +4,14 @@
 from __future__ import annotations
 
 import gc
-import os
 from typing import Any, Callable, Dict, List, Optional, Tuple
 
 import jax
 import jax.numpy
 import numpy
 
-from framework_trials import injection
-from framework_trials.cells import FORKED_CHILD, Framework, Operation, Remedy, World, alone, in_thread, parsed
-from framework_trials.driver import OtherProcess
+from framework_trials.cells import FORKED_CHILD, Framework, Operation, Remedy, World, alone, in_thread
+from framework_trials.faults import FAULTS
 from framework_trials.numbers import generator_of, same, small_integers
 from framework_trials.protocol import NotProvoked
 
@@ -292,12 +290,6 @@ def fragmentation(world: World) -> None:
         raise NotProvoked(f"only {len(in_holes) * block >> 20} MiB are in holes")
 
 
-def variables(world: World) -> None:
-    """The variables are there since the interpreter began; an empty one only this can make."""
-    if "no_visible_device" in parsed(world.trial.arm)[1]:
-        os.environ["CUDA_VISIBLE_DEVICES"] = ""
-
-
 def product_in_new_process(device: int, seed: int) -> bool:
     generator = numpy.random.default_rng(seed)
     a, b = [generator.integers(-3, 4, size=(64, 64)).astype(numpy.float64) for _ in range(2)]
@@ -308,12 +300,7 @@ def product_in_new_process(device: int, seed: int) -> bool:
 def other_process(world: World) -> None:
     """Before JAX begins."""
     world.driver.memory()
-    world.other = OtherProcess(world.trial.device, world.level)
-    world.require_level()
-
-
-def kernel_trap(world: World) -> None:
-    world.driver.launch("cufault_trap")
+    FAULTS["other_process"](world)
 
 
 def drop(world: World) -> None:
@@ -368,15 +355,11 @@ FRAMEWORK = Framework(
     package="jax",
     operations=OPERATIONS,
     faults={
+        **FAULTS,
         "live_arrays": live_arrays,
         "cached_arrays": cached_arrays,
         "fragmentation": fragmentation,
-        "variables": variables,
         "other_process": other_process,
-        "kernel_trap": kernel_trap,
-        "injected": injection.fault,
-        "injected_at_start": injection.fault,
-        "injected_in_libraries": injection.fault,
     },
     remedies=REMEDIES,
     arms={

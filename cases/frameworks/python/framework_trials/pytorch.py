@@ -13,9 +13,9 @@ from typing import Any, Callable, Dict, List, Optional, Tuple
 
 import torch
 
-from framework_trials import injection
 from framework_trials.cells import FORKED_CHILD, Framework, Operation, Remedy, World, alone, attempt, in_thread, parsed
-from framework_trials.driver import MIB, OtherProcess
+from framework_trials.driver import MIB
+from framework_trials.faults import FAULTS, launch
 from framework_trials.protocol import NotProvoked, SetUpFailed
 from framework_trials.pytorch_canaries import CANARIES
 from framework_trials.pytorch_numbers import device_of, generator_of, same, small_integers
@@ -357,11 +357,6 @@ def cached_tensors(world: World) -> None:
         raise NotProvoked("the allocator has not kept the freed tensors")
 
 
-def other_process(world: World) -> None:
-    world.other = OtherProcess(world.trial.device, world.level)
-    world.require_level()
-
-
 def fragmentation(world: World) -> None:
     """Four GiB in blocks of 8 MiB, of which every other is freed; all else is held."""
     small = 4096 * MIB
@@ -385,13 +380,6 @@ def fragmentation(world: World) -> None:
         raise NotProvoked(f"only {unused // MIB} MiB are in holes")
 
 
-def launch(kernel: str) -> Callable[[World], None]:
-    def fault(world: World) -> None:
-        world.driver.launch(kernel)
-
-    return fault
-
-
 def assertion(world: World) -> None:
     """An index that is too high, in an embedding whose result nobody waits for."""
     table = torch.zeros(10, 4, device=device_of(world))
@@ -403,9 +391,7 @@ def assertion(world: World) -> None:
 
 
 def variables(world: World) -> None:
-    """The variables are there since the interpreter began; an empty one only this can make."""
-    if "no_visible_device" in parsed(world.trial.arm)[1]:
-        os.environ["CUDA_VISIBLE_DEVICES"] = ""
+    FAULTS["variables"](world)
     if "deterministic" in parsed(world.trial.arm)[1]:
         torch.use_deterministic_algorithms(True)
 
@@ -835,19 +821,15 @@ FRAMEWORK = Framework(
     package="torch",
     operations=OPERATIONS,
     faults={
+        **FAULTS,
         "live_tensors": live_tensors,
         "cached_tensors": cached_tensors,
-        "other_process": other_process,
         "fragmentation": fragmentation,
         "index_out_of_range": assertion,
-        "kernel_trap": launch("cufault_trap"),
         "illegal_address": launch("cufault_illegal_address"),
         "capture": lambda world: None,
         "mixed_pair": mixed_pair,
         "variables": variables,
-        "injected": injection.fault,
-        "injected_at_start": injection.fault,
-        "injected_in_libraries": injection.fault,
     },
     remedies=REMEDIES,
     arms=ARMS,
