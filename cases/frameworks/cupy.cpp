@@ -23,7 +23,6 @@ failure_case live_arrays() {
   fault_arms(c, "matmul.8.eager", "the first product with 8 MiB free, and eager loading")
       .with({{"CUDA_MODULE_LOADING", "EAGER"}});
   fault_arms(c, "second_thread.8", "the first product of a second thread with 8 MiB free");
-  fork_from_one_interpreter(c);
   return c;
 }
 
@@ -40,7 +39,6 @@ failure_case cached_arrays() {
       .from_the_start("asynchronous_pool", "cupy.cuda.MemoryAsyncPool");
   let_vary(c, "matmul.8+asynchronous_pool",
            "when the pool of the driver gives memory back to the device differs from process to process");
-  fork_from_one_interpreter(c);
   return c;
 }
 
@@ -53,7 +51,6 @@ failure_case other_process() {
       .remedy("end_other_process", "end the other process");
   fault_arms(c, "large_empty.64", "an array of 1 GiB with 64 MiB free")
       .remedy("end_other_process", "end the other process");
-  fork_from_one_interpreter(c);
   return c;
 }
 
@@ -61,7 +58,6 @@ failure_case index_out_of_range() {
   failure_case c{.name = "cupy.index_out_of_range", .summary = "an index is beyond its array"};
   c.add_framework("control", arm_kind::control, "a product without the fault");
   fault_arms(c, "take", "what comes back for it");
-  fork_from_one_interpreter(c);
   return c;
 }
 
@@ -74,7 +70,6 @@ failure_case kernel_trap() {
       .dead_end("free_all_blocks", "free_all_blocks()")
       .remedy("new_process", "the same product in a new process");
   fault_arms(c, "later_matmul", "a later product behind the kernel");
-  fork_from_one_interpreter(c);
   return c;
 }
 
@@ -87,7 +82,6 @@ failure_case operations() {
     fault_arms(c, name, "without a fault");
   fault_arms(c, "incompatible_shapes", "10x10 by 5x10");
   c.fail_on_any_architecture({"incompatible_shapes"});
-  fork_from_one_interpreter(c);
   return c;
 }
 
@@ -99,7 +93,6 @@ failure_case capture() {
   fault_arms(c, "allocation", "an array that the pool has no memory for")
       .remedy("before", "make the arrays before the capture");
   fault_arms(c, "cold_graph", "the first product of the process");
-  fork_from_one_interpreter(c);
   return c;
 }
 
@@ -107,18 +100,13 @@ failure_case variables() {
   failure_case c{.name = "cupy.variables",
                  .summary = "environment variables that are wrong, or said to change how products run"};
   c.add_framework("control", arm_kind::control, "a product with the usual variables");
-  const auto with = [&](const char* word, const char* variable, const char* value) {
-    fault_arms(c, std::string("matmul.") + word, fmt::format("{}={}", variable, value))
-        .with({{variable, value}});
-  };
   fault_arms(c, "matmul.no_visible_device", "CUDA_VISIBLE_DEVICES is empty");
-  with("hidden_device", "CUDA_VISIBLE_DEVICES", "-1");
-  with("workspace_malformed", "CUBLAS_WORKSPACE_CONFIG", ":many:8");
-  with("workspace_0_0", "CUBLAS_WORKSPACE_CONFIG", ":0:0");
-  with("limit_malformed", "CUPY_GPU_MEMORY_LIMIT", "many");
-  with("tf32", "CUPY_TF32", "1");
-  with("eager", "CUDA_MODULE_LOADING", "EAGER");
-  fork_from_one_interpreter(c);
+  fault_of_variable(c, "matmul.hidden_device", "CUDA_VISIBLE_DEVICES", "-1");
+  fault_of_variable(c, "matmul.workspace_malformed", "CUBLAS_WORKSPACE_CONFIG", ":many:8");
+  fault_of_variable(c, "matmul.workspace_0_0", "CUBLAS_WORKSPACE_CONFIG", ":0:0");
+  fault_of_variable(c, "matmul.limit_malformed", "CUPY_GPU_MEMORY_LIMIT", "many");
+  fault_of_variable(c, "matmul.tf32", "CUPY_TF32", "1");
+  fault_of_variable(c, "matmul.eager", "CUDA_MODULE_LOADING", "EAGER");
   return c;
 }
 

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <map>
 #include <set>
@@ -47,6 +48,10 @@ class arms_of_fault {
     for (const auto& [variable, value] : environment) a.environment[variable] = value;
     return *this;
   }
+  arms_of_fault& by_variable(const std::string& name, const std::string& variable, const std::string& value,
+                             claim_ids claims = {}) {
+    return from_the_start(name, variable + "=" + value, {{variable, value}}, std::move(claims));
+  }
   /// Likewise, and said to show which call fails: the fault's own calls are steps, and the first that fails is the last.
   arms_of_fault& diagnosis(const std::string& name, const std::string& summary,
                            const std::map<std::string, std::string>& environment) {
@@ -73,6 +78,13 @@ inline arms_of_fault fault_arms(failure_case& of, std::string operation, const s
   return {of, std::move(operation), summary, std::move(claims)};
 }
 
+/// The same with a variable that is the fault.
+inline arms_of_fault fault_of_variable(failure_case& of, std::string operation, const std::string& variable,
+                                       const std::string& value, claim_ids claims = {}) {
+  return fault_arms(of, std::move(operation), variable + "=" + value, std::move(claims))
+      .with({{variable, value}});
+}
+
 /// Variables of every arm of the case.
 inline void in_environment(failure_case& c, const std::map<std::string, std::string>& environment) {
   for (arm& a : c.arms)
@@ -96,11 +108,6 @@ inline void let_race(failure_case& c, const std::set<std::string>& operations, c
     if (operations.contains(a.name.substr(0, a.name.find('+'))) && a.against.empty()) let_vary(a, why);
 }
 
-/// Arms with the variables of the control are forked from one interpreter, which has imported the framework and not touched CUDA.
-inline void fork_from_one_interpreter(failure_case& c) {
-  for (arm& a : c.arms) a.shares_process = a.environment == c.arms.front().environment;
-}
-
 /// A process is forked after CUDA has begun.
 inline failure_case forked_child(const std::string& family) {
   failure_case c{.name = family + ".forked_child",
@@ -110,7 +117,6 @@ inline failure_case forked_child(const std::string& family) {
   fault_arms(c, "matmul", "a product in the forked process")
       .remedy("spawn", "start the process by spawn")
       .from_the_start("fork_first", "CUDA begins in the forked process alone");
-  fork_from_one_interpreter(c);
   return c;
 }
 
@@ -168,7 +174,6 @@ inline failure_case injected(const std::string& family, const std::vector<std::s
       if (operation == operations.front()) arms.remedy("retry", "do it again, with nothing failed");
     }
   for (arm& a : c.arms) under_injector(a);
-  fork_from_one_interpreter(c);
   return c;
 }
 
@@ -182,7 +187,6 @@ inline failure_case injected_at_start(const std::string& family) {
     fault_arms(c, fmt::format("matmul.{}", rule.name), rule.summary)
         .remedy("new_process", "the same product in a new process");
   for (arm& a : c.arms) under_injector(a);
-  fork_from_one_interpreter(c);
   return c;
 }
 
@@ -197,7 +201,6 @@ inline failure_case injected_in_libraries(const std::string& family, const injec
       fault_arms(c, fmt::format("{}.{}", operation, rule.name), rule.summary)
           .remedy("retry", "do it again, with nothing failed");
   for (arm& a : c.arms) under_injector(a, {}, {"cublas", "cublasLt", "cudart"});
-  fork_from_one_interpreter(c);
   return c;
 }
 
@@ -208,9 +211,13 @@ inline std::vector<injected_rule> all_of(const std::vector<std::vector<injected_
   return all;
 }
 
-/// What register_cases wants: all cases of a table, or the one that is named.
+/// What register_cases wants: all cases of a table, or the one that is named. Arms with the variables of the control are forked from one
+/// interpreter, which has imported the framework and not touched CUDA; not in cases that put another cuBLAS in front of the interpreter's.
 inline std::vector<failure_case> those_named(std::string_view only, std::vector<failure_case> all) {
   std::erase_if(all, [&](const failure_case& c) { return !only.empty() && c.name != only; });
+  for (failure_case& c : all)
+    if (std::none_of(c.arms.begin(), c.arms.end(), [](const arm& a) { return a.other_cublas; }))
+      for (arm& a : c.arms) a.shares_process = a.environment == c.arms.front().environment;
   return all;
 }
 

@@ -32,7 +32,6 @@ failure_case live_arrays() {
   fault_arms(c, "matmul.8.eager", "the first product with 8 MiB free, without a pool, and eager loading")
       .with(platform)
       .with({{"CUDA_MODULE_LOADING", "EAGER"}});
-  fork_from_one_interpreter(c);
   return c;
 }
 
@@ -46,15 +45,11 @@ failure_case cached_arrays() {
       .dead_end("retry", "catch the exception and do it again")
       .dead_end("clear_caches", "jax.clear_caches()")
       .from_the_start("first_product_first", "a product before the memory is filled")
-      .from_the_start("no_preallocation", "XLA_PYTHON_CLIENT_PREALLOCATE=false",
-                      {{"XLA_PYTHON_CLIENT_PREALLOCATE", "false"}})
-      .from_the_start("platform_allocator", "XLA_PYTHON_CLIENT_ALLOCATOR=platform",
-                      {{"XLA_PYTHON_CLIENT_ALLOCATOR", "platform"}})
-      .from_the_start("asynchronous_allocator", "XLA_PYTHON_CLIENT_ALLOCATOR=cuda_async",
-                      {{"XLA_PYTHON_CLIENT_ALLOCATOR", "cuda_async"}});
+      .by_variable("no_preallocation", "XLA_PYTHON_CLIENT_PREALLOCATE", "false")
+      .by_variable("platform_allocator", "XLA_PYTHON_CLIENT_ALLOCATOR", "platform")
+      .by_variable("asynchronous_allocator", "XLA_PYTHON_CLIENT_ALLOCATOR", "cuda_async");
   fault_arms(c, "later_matmul.8", "a later product with 8 MiB free");
   fault_arms(c, "solve.8", "a solver with 8 MiB free");
-  fork_from_one_interpreter(c);
   return c;
 }
 
@@ -64,12 +59,9 @@ failure_case fragmentation() {
   c.add_framework("control", arm_kind::control, "a first product");
   fault_arms(c, "large_array", "an array of 1 GiB, with more than that in holes")
       .remedy("delete", "delete() the other arrays")
-      .from_the_start("platform_allocator", "XLA_PYTHON_CLIENT_ALLOCATOR=platform",
-                      {{"XLA_PYTHON_CLIENT_ALLOCATOR", "platform"}})
-      .from_the_start("asynchronous_allocator", "XLA_PYTHON_CLIENT_ALLOCATOR=cuda_async",
-                      {{"XLA_PYTHON_CLIENT_ALLOCATOR", "cuda_async"}});
+      .by_variable("platform_allocator", "XLA_PYTHON_CLIENT_ALLOCATOR", "platform")
+      .by_variable("asynchronous_allocator", "XLA_PYTHON_CLIENT_ALLOCATOR", "cuda_async");
   in_environment(c, small_pool);
-  fork_from_one_interpreter(c);
   return c;
 }
 
@@ -79,9 +71,7 @@ failure_case variables() {
   c.add_framework("control", arm_kind::control, "a product with the usual variables");
   in_environment(c, beside_others);
   const auto with = [&](const char* word, const char* variable, const char* value) {
-    fault_arms(c, std::string("matmul.") + word, fmt::format("{}={}", variable, value))
-        .with(beside_others)
-        .with({{variable, value}});
+    fault_of_variable(c, std::string("matmul.") + word, variable, value).with(beside_others);
   };
   fault_arms(c, "matmul.no_visible_device", "CUDA_VISIBLE_DEVICES is empty").with(beside_others);
   with("hidden_device", "CUDA_VISIBLE_DEVICES", "-1");
@@ -92,7 +82,6 @@ failure_case variables() {
   with("flag_malformed", "XLA_FLAGS", "--xla_no_such_flag=true");
   with("platform_malformed", "JAX_PLATFORMS", "no_such_platform");
   with("eager", "CUDA_MODULE_LOADING", "EAGER");
-  fork_from_one_interpreter(c);
   return c;
 }
 
@@ -104,14 +93,10 @@ failure_case other_process() {
   fault_arms(c, "matmul.1024", "the first product with 1 GiB free")
       .dead_end("retry", "catch the exception and do it again")
       .remedy("end_other_process", "end the other process")
-      .from_the_start("no_preallocation", "XLA_PYTHON_CLIENT_PREALLOCATE=false",
-                      {{"XLA_PYTHON_CLIENT_PREALLOCATE", "false"}})
-      .from_the_start("small_fraction", "XLA_PYTHON_CLIENT_MEM_FRACTION=.001",
-                      {{"XLA_PYTHON_CLIENT_MEM_FRACTION", ".001"}})
-      .from_the_start("platform_allocator", "XLA_PYTHON_CLIENT_ALLOCATOR=platform",
-                      {{"XLA_PYTHON_CLIENT_ALLOCATOR", "platform"}});
+      .by_variable("no_preallocation", "XLA_PYTHON_CLIENT_PREALLOCATE", "false")
+      .by_variable("small_fraction", "XLA_PYTHON_CLIENT_MEM_FRACTION", ".001")
+      .by_variable("platform_allocator", "XLA_PYTHON_CLIENT_ALLOCATOR", "platform");
   fault_arms(c, "matmul.64", "the first product with 64 MiB free");
-  fork_from_one_interpreter(c);
   return c;
 }
 
@@ -120,7 +105,6 @@ failure_case index_out_of_range() {
   c.add_framework("control", arm_kind::control, "a product without the fault");
   fault_arms(c, "take", "what comes back for it");
   in_environment(c, beside_others);
-  fork_from_one_interpreter(c);
   return c;
 }
 
@@ -134,7 +118,6 @@ failure_case kernel_trap() {
   fault_arms(c, "jit", "a compiled product behind the kernel");
   let_race(c, {"matmul", "jit"}, "the error of the kernel arrives while XLA compiles and tries algorithms");
   in_environment(c, beside_others);
-  fork_from_one_interpreter(c);
   return c;
 }
 
@@ -148,7 +131,6 @@ failure_case operations() {
   fault_arms(c, "incompatible_shapes", "10x10 by 5x10");
   c.fail_on_any_architecture({"incompatible_shapes"});
   in_environment(c, beside_others);
-  fork_from_one_interpreter(c);
   return c;
 }
 

@@ -19,7 +19,6 @@ std::vector<failure_case> on_the_cpu(std::string_view only) {
   fault_arms(c, "index_out_of_range", "an index beyond the table of an embedding");
   fault_arms(c, "example_2", "inputs of 1x20x10 and of 1x10x20 for a layer of 10 features");
   for (arm& a : c.arms) a.needs = need::host;
-  fork_from_one_interpreter(c);
   return those_named(only, {std::move(c)});
 }
 

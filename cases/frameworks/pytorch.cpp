@@ -28,9 +28,8 @@ failure_case live_tensors() {
       .dead_end("cublaslt", "preferred_blas_library('cublaslt')")
       .remedy("new_process", "the same product in a new process")
       .from_the_start("first_product_first", "a product before the memory is filled")
-      .from_the_start("no_workspace", "CUBLAS_WORKSPACE_CONFIG=:0:0", {{"CUBLAS_WORKSPACE_CONFIG", ":0:0"}},
-                      {"S2-12"})
-      .from_the_start("eager_loading", "CUDA_MODULE_LOADING=EAGER", {{"CUDA_MODULE_LOADING", "EAGER"}});
+      .by_variable("no_workspace", "CUBLAS_WORKSPACE_CONFIG", ":0:0", {"S2-12"})
+      .by_variable("eager_loading", "CUDA_MODULE_LOADING", "EAGER");
   fault_arms(c, "matmul.64", "the first product with 64 MiB free", {"S0-5"});
   fault_arms(c, "matmul.512", "the first product with 512 MiB free", {"S0-5"});
   fault_arms(c, "matmul.8.eager", "the first product with 8 MiB free, and eager loading", {"S0-5"})
@@ -38,8 +37,8 @@ failure_case live_tensors() {
   fault_arms(c, "later_matmul.8", "a later product with 8 MiB free");
   fault_arms(c, "second_thread.8", "the first product of a second thread with 8 MiB free");
   fault_arms(c, "linear.64", "the first linear layer with 64 MiB free")
-      .from_the_start("no_addmm_lt", "DISABLE_ADDMM_CUDA_LT=1", {{"DISABLE_ADDMM_CUDA_LT", "1"}}, {"S2-13"})
-      .from_the_start("no_lt_workspace", "CUBLASLT_WORKSPACE_SIZE=0", {{"CUBLASLT_WORKSPACE_SIZE", "0"}});
+      .by_variable("no_addmm_lt", "DISABLE_ADDMM_CUDA_LT", "1", {"S2-13"})
+      .by_variable("no_lt_workspace", "CUBLASLT_WORKSPACE_SIZE", "0");
   fault_arms(c, "matmul_fp8.64", "the first FP8 product with 64 MiB free");
   fault_arms(c, "embedding.64", "an embedding and the linear layer behind it with 64 MiB free");
   fault_arms(c, "solve.64", "linalg.solve with 64 MiB free");
@@ -49,7 +48,6 @@ failure_case live_tensors() {
       .dead_end("larger_batch", "the same step with twice the rows", {"S2-11"});
   fault_arms(c, "large_matmul.32", "a later product of 64 MiB with 32 MiB free")
       .remedy("in_parts", "in eight parts", {"S1-6"});
-  fork_from_one_interpreter(c);
   return c;
 }
 
@@ -67,12 +65,10 @@ failure_case cached_tensors() {
       .from_the_start("first_product_first", "a product before the memory is filled")
       .from_the_start("expandable_segments", "expandable_segments:True",
                       {{"PYTORCH_CUDA_ALLOC_CONF", "expandable_segments:True"}})
-      .from_the_start("no_caching", "PYTORCH_NO_CUDA_MEMORY_CACHING=1",
-                      {{"PYTORCH_NO_CUDA_MEMORY_CACHING", "1"}});
+      .by_variable("no_caching", "PYTORCH_NO_CUDA_MEMORY_CACHING", "1");
   fault_arms(c, "matmul.64", "the first product with 64 MiB free", {"S0-5"});
   fault_arms(c, "later_matmul.8", "a later product with 8 MiB free");
   fault_arms(c, "solve.64", "linalg.solve with 64 MiB free").remedy("empty_cache", "empty_cache()");
-  fork_from_one_interpreter(c);
   return c;
 }
 
@@ -88,7 +84,6 @@ failure_case other_process() {
       .from_the_start("first_product_first", "a product before the memory is filled");
   fault_arms(c, "matmul.64", "the first product with 64 MiB free", {"S0-5"});
   fault_arms(c, "training_step.64", "a step of training with 64 MiB free");
-  fork_from_one_interpreter(c);
   return c;
 }
 
@@ -107,7 +102,6 @@ failure_case fragmentation() {
   fault_arms(c, "linear", "the first linear layer where the allocator's memory is in holes", {"S2-3"});
   let_vary(c, "large_empty",
            "whether the next product finds two MiB depends on what segments leave of the device");
-  fork_from_one_interpreter(c);
   return c;
 }
 
@@ -130,7 +124,6 @@ failure_case index_out_of_range() {
   fault_arms(c, "solve", "linalg.solve behind it");
   let_race(c, {"embedding", "matmul", "later_matmul", "linear"},
            "the assertion may come before or behind the call that reports it");
-  fork_from_one_interpreter(c);
   return c;
 }
 
@@ -145,7 +138,6 @@ failure_case kernel_fault(const char* name, const char* summary, const char* fie
   fault_arms(c, "later_matmul", "a later product behind the kernel");
   fault_arms(c, "training_step", "a step of training behind the kernel");
   let_race(c, racing, "the error of the kernel may come before cublasCreate or while it runs");
-  fork_from_one_interpreter(c);
   return c;
 }
 
@@ -155,7 +147,6 @@ failure_case capture() {
   fault_arms(c, "copy_to_host", "a copy to the host").remedy("outside", "copy behind the replay");
   fault_arms(c, "synchronise", "synchronize()");
   fault_arms(c, "cold_graph", "the first product of the process");
-  fork_from_one_interpreter(c);
   return c;
 }
 
@@ -164,28 +155,20 @@ failure_case variables() {
                  .summary = "environment variables that are wrong, or said to change how products run"};
   c.add_framework("control", arm_kind::control, "a product with the usual variables");
   fault_arms(c, "matmul.no_visible_device", "CUDA_VISIBLE_DEVICES is empty");
-  fault_arms(c, "matmul.hidden_device", "CUDA_VISIBLE_DEVICES=-1").with({{"CUDA_VISIBLE_DEVICES", "-1"}});
-  fault_arms(c, "matmul.workspace_malformed", "CUBLAS_WORKSPACE_CONFIG=:many:8")
-      .with({{"CUBLAS_WORKSPACE_CONFIG", ":many:8"}});
-  fault_arms(c, "matmul.workspace_0_0", "CUBLAS_WORKSPACE_CONFIG=:0:0")
-      .with({{"CUBLAS_WORKSPACE_CONFIG", ":0:0"}});
-  fault_arms(c, "linear.lt_workspace_malformed", "CUBLASLT_WORKSPACE_SIZE=many")
-      .with({{"CUBLASLT_WORKSPACE_SIZE", "many"}});
-  fault_arms(c, "linear.no_addmm_lt", "DISABLE_ADDMM_CUDA_LT=1", {"S2-13"})
-      .with({{"DISABLE_ADDMM_CUDA_LT", "1"}});
-  fault_arms(c, "matmul.prefer_cublaslt", "TORCH_BLAS_PREFER_CUBLASLT=1")
-      .with({{"TORCH_BLAS_PREFER_CUBLASLT", "1"}});
-  fault_arms(c, "matmul.allocator_malformed", "PYTORCH_CUDA_ALLOC_CONF=no_such_setting:1")
-      .with({{"PYTORCH_CUDA_ALLOC_CONF", "no_such_setting:1"}});
-  fault_arms(c, "matmul.eager", "CUDA_MODULE_LOADING=EAGER").with({{"CUDA_MODULE_LOADING", "EAGER"}});
+  fault_of_variable(c, "matmul.hidden_device", "CUDA_VISIBLE_DEVICES", "-1");
+  fault_of_variable(c, "matmul.workspace_malformed", "CUBLAS_WORKSPACE_CONFIG", ":many:8");
+  fault_of_variable(c, "matmul.workspace_0_0", "CUBLAS_WORKSPACE_CONFIG", ":0:0");
+  fault_of_variable(c, "linear.lt_workspace_malformed", "CUBLASLT_WORKSPACE_SIZE", "many");
+  fault_of_variable(c, "linear.no_addmm_lt", "DISABLE_ADDMM_CUDA_LT", "1", {"S2-13"});
+  fault_of_variable(c, "matmul.prefer_cublaslt", "TORCH_BLAS_PREFER_CUBLASLT", "1");
+  fault_of_variable(c, "matmul.allocator_malformed", "PYTORCH_CUDA_ALLOC_CONF", "no_such_setting:1");
+  fault_of_variable(c, "matmul.eager", "CUDA_MODULE_LOADING", "EAGER");
   fault_arms(c, "addmm.deterministic", "use_deterministic_algorithms(True) without CUBLAS_WORKSPACE_CONFIG")
-      .from_the_start("workspace_4096_8", "CUBLAS_WORKSPACE_CONFIG=:4096:8",
-                      {{"CUBLAS_WORKSPACE_CONFIG", ":4096:8"}});
+      .by_variable("workspace_4096_8", "CUBLAS_WORKSPACE_CONFIG", ":4096:8");
   fault_arms(c, "cost_of_no_addmm_lt", "what a linear layer costs without cuBLASLt");
   c.arms.back().timeout = std::chrono::seconds(120);  // it starts two interpreters
   fault_arms(c, "workspace_footprints", "what a first product takes by CUBLAS_WORKSPACE_CONFIG", {"S2-12"});
   c.arms.back().timeout = std::chrono::seconds(120);  // it starts five
-  fork_from_one_interpreter(c);
   return c;
 }
 
@@ -231,7 +214,6 @@ failure_case operations() {
     fault_arms(c, name, "without a fault");
   fault_arms(c, "memory_of_half_precision", "a step of training in FP32, in FP16 and by autocast", {"S0-16"});
   fault_arms(c, "matmul_fp8_k_of_8", "an FP8 product with k of 8, where 16 is asked for");
-  fork_from_one_interpreter(c);
   return c;
 }
 
@@ -255,7 +237,6 @@ failure_case documented_examples() {
   c.fail_on_any_architecture({"incompatible_shapes", "cpu_input", "cpu_input+to_device", "integer_model",
                               "integer_weights", "integer_weights+float", "example_2",
                               "example_2_of_20_features", "cublas_gemm"});
-  fork_from_one_interpreter(c);
   return c;
 }
 
@@ -273,7 +254,6 @@ failure_case snippets() {
     fault_arms(c, name, mistake);
     c.add_framework(name + std::string("_corrected"), arm_kind::remedy, cure).against = name;
   }
-  fork_from_one_interpreter(c);
   return c;
 }
 
@@ -319,7 +299,6 @@ failure_case numbers() {
   fault_arms(c, "fp8_17_rows", "FP8, 17x16 by 16x16");
   fault_arms(c, "graph_of_ended_thread", "a graph is replayed after the thread that captured it has ended");
   fault_arms(c, "graphs_of_one_stream", "a graph is replayed after another one of its stream was reset");
-  fork_from_one_interpreter(c);
   return c;
 }
 
