@@ -17,6 +17,7 @@
 //              cublas<t>gemm at least, for a null alpha or beta. Reported under many names, the leading dimension first:
 //              tensorflow#25761, dbcsr#28, gorgonia#34; fast.cu#14.
 // What helps   Not measured here: this characterises. Remedies for single mistakes have cases of their own.
+#include "cases/arguments/gemm_arguments.hpp"
 #include "cases/arguments/numbers.hpp"
 #include "harness/kit/argument_table.hpp"
 
@@ -37,8 +38,6 @@ namespace {
 
 using namespace argument_table;
 
-// No two extents are alike, so that a leading dimension one too small for one operand is not right for another.
-constexpr int m = 8, n = 12, k = 16, ld = 16;
 constexpr long long stride = 16 * 16;
 constexpr int batch = 2;
 
@@ -82,38 +81,6 @@ I extent_of(cublasStatus_t (*)(H, Op, Op, I, A...));
 template <class F>
 using extent = decltype(extent_of(std::declval<F>()));
 
-/// Parameters of cublas<t>gemm, in order; with types and strides where the function has them.
-enum class with_types { no, yes };
-enum class in_strides { no, yes };
-std::vector<argument> gemm_arguments(base from, with_types typed = with_types::no,
-                                     in_strides strided = in_strides::no) {
-  const bool turned = from == base::transposed;
-  std::vector<argument> all{{"handle", role::handle},
-                            {"transa", role::enumeration},
-                            {"transb", role::enumeration},
-                            {"m", role::size},
-                            {"n", role::size},
-                            {"k", role::size},
-                            {"alpha", role::scalar}};
-  const auto matrix = [&](const std::string& name, const char* ld, role what, int operand, int least) {
-    all.push_back({name, what, 0, operand});
-    if (typed == with_types::yes) all.push_back({name + "type", role::enumeration});
-    all.push_back({ld, role::leading_dimension, least});
-    if (strided == in_strides::yes)
-      all.push_back({"stride" + name, what == role::output ? role::output_stride : role::stride});
-  };
-  matrix("A", "lda", role::input, 0, turned ? k : m);
-  matrix("B", "ldb", role::input, 1, turned ? n : k);
-  all.push_back({"beta", role::scalar});
-  matrix("C", "ldc", role::output, 2, m);
-  if (strided == in_strides::yes) all.push_back({"batchCount", role::size});
-  if (typed == with_types::yes) {
-    all.push_back({"computeType", role::enumeration});
-    all.push_back({"algo", role::algorithm});
-  }
-  return all;
-}
-
 /// What was written says nothing of these, so that they are no test of argument_check: a product that adds nothing leaves C as it
 /// was, and what comes of an operand in the place of C is a matter of its numbers.
 std::vector<row> undescribed_where_untold(std::vector<row> rows, base from) {
@@ -131,8 +98,8 @@ row_maker gemm(const std::string& name, F f, base from = base::plain) {
   return [=](cublasHandle_t handle, const buffers& b, depth how_deep) {
     const auto op = operation(from);
     return undescribed_where_untold(
-        described_rows_of(typed<T, extent<F>>(), with(name, from), f, gemm_arguments(from), b, how_deep,
-                          handle, op, op, m, n, k, &one<T>, b.device(0), ld, b.device(1), ld, beta<T>(from),
+        described_rows_of(typed<T, extent<F>>(), with(name, from), f, gemm_arguments(op), b, how_deep, handle,
+                          op, op, m, n, k, &one<T>, b.device(0), ld, b.device(1), ld, beta<T>(from),
                           b.device(2), ld),
         from);
   };
@@ -143,10 +110,9 @@ row_maker strided(const std::string& name, F f, base from = base::plain) {
   return [=](cublasHandle_t handle, const buffers& b, depth how_deep) {
     const auto op = operation(from);
     return undescribed_where_untold(
-        described_rows_of(typed<T, extent<F>>(), with(name, from), f,
-                          gemm_arguments(from, with_types::no, in_strides::yes), b, how_deep, handle, op, op,
-                          m, n, k, &one<T>, b.device(0), ld, stride, b.device(1), ld, stride, beta<T>(from),
-                          b.device(2), ld, stride, batch),
+        described_rows_of(typed<T, extent<F>>(), with(name, from), f, gemm_arguments(op, {.strided = true}),
+                          b, how_deep, handle, op, op, m, n, k, &one<T>, b.device(0), ld, stride, b.device(1),
+                          ld, stride, beta<T>(from), b.device(2), ld, stride, batch),
         from);
   };
 }
@@ -157,11 +123,10 @@ row_maker gemm_ex(const std::string& name, F f, base from = base::plain) {
   return [=](cublasHandle_t handle, const buffers& b, depth how_deep) {
     const auto op = operation(from);
     return undescribed_where_untold(
-        described_rows_of(typed<float, extent<F>>(), with(name, from), f,
-                          gemm_arguments(from, with_types::yes), b, how_deep, handle, op, op, m, n, k,
-                          &one<float>, b.device(0), CUDA_R_16F, ld, b.device(1), CUDA_R_16F, ld,
-                          beta<float>(from), b.device(2), CUDA_R_16F, ld, CUBLAS_COMPUTE_32F,
-                          CUBLAS_GEMM_DEFAULT),
+        described_rows_of(typed<float, extent<F>>(), with(name, from), f, gemm_arguments(op, {.typed = true}),
+                          b, how_deep, handle, op, op, m, n, k, &one<float>, b.device(0), CUDA_R_16F, ld,
+                          b.device(1), CUDA_R_16F, ld, beta<float>(from), b.device(2), CUDA_R_16F, ld,
+                          CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT),
         from);
   };
 }
@@ -172,7 +137,7 @@ row_maker strided_ex(const std::string& name, F f, base from = base::plain) {
     const auto op = operation(from);
     return undescribed_where_untold(
         described_rows_of(typed<float, extent<F>>(), with(name, from), f,
-                          gemm_arguments(from, with_types::yes, in_strides::yes), b, how_deep, handle, op, op,
+                          gemm_arguments(op, {.typed = true, .strided = true}), b, how_deep, handle, op, op,
                           m, n, k, &one<float>, b.device(0), CUDA_R_16F, ld, stride, b.device(1), CUDA_R_16F,
                           ld, stride, beta<float>(from), b.device(2), CUDA_R_16F, ld, stride, batch,
                           CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT),

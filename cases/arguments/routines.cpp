@@ -20,6 +20,7 @@
 // What helps   Not measured here: this characterises. For arrays of pointers, the documentation's way: copy them to the device.
 //
 // In what was written, A, B and C are the first, second and third operand, whatever the routine calls them.
+#include "cases/arguments/gemm_arguments.hpp"
 #include "cases/arguments/numbers.hpp"
 #include "harness/kit/argument_table.hpp"
 
@@ -36,9 +37,6 @@ namespace cufault {
 namespace {
 
 using namespace argument_table;
-
-// No two extents are alike, so that a leading dimension one too small for one operand is not right for another.
-constexpr int m = 8, n = 12, k = 16, ld = 16;
 
 std::string named(const std::string& function, cublasOperation_t op) {
   return op == CUBLAS_OP_N ? function : function + " T";
@@ -144,54 +142,19 @@ row_maker dgmm(const std::string& name, F f) {
 template <class T, class F>
 row_maker batched(const std::string& name, F f, cublasOperation_t op = CUBLAS_OP_N) {
   return [=](cublasHandle_t handle, const buffers& b, depth how_deep) {
-    const bool turned = op != CUBLAS_OP_N;
-    const std::vector<argument> names{{"handle", role::handle},
-                                      {"transa", role::enumeration},
-                                      {"transb", role::enumeration},
-                                      {"m", role::size},
-                                      {"n", role::size},
-                                      {"k", role::size},
-                                      {"alpha", role::scalar},
-                                      {"Aarray", role::pointer_array, 0, 0},
-                                      {"lda", role::leading_dimension, turned ? k : m},
-                                      {"Barray", role::pointer_array, 0, 1},
-                                      {"ldb", role::leading_dimension, turned ? n : k},
-                                      {"beta", role::scalar},
-                                      {"Carray", role::pointer_array, 0, 2},
-                                      {"ldc", role::leading_dimension, m},
-                                      {"batchCount", role::size}};
-    return rows_of(named(name, op), f, names, b, how_deep, handle, op, op, m, n, k, &one<T>, b.pointers(0),
-                   ld, b.pointers(1), ld, &zero<T>, b.pointers(2), ld, buffers::batch);
+    return rows_of(named(name, op), f, gemm_arguments(op, {.pointer_arrays = true}), b, how_deep, handle, op,
+                   op, m, n, k, &one<T>, b.pointers(0), ld, b.pointers(1), ld, &zero<T>, b.pointers(2), ld,
+                   buffers::batch);
   };
 }
 
 template <class F>
 row_maker batched_ex(const std::string& name, F f, cublasOperation_t op = CUBLAS_OP_N) {
   return [=](cublasHandle_t handle, const buffers& b, depth how_deep) {
-    const bool turned = op != CUBLAS_OP_N;
-    const std::vector<argument> names{{"handle", role::handle},
-                                      {"transa", role::enumeration},
-                                      {"transb", role::enumeration},
-                                      {"m", role::size},
-                                      {"n", role::size},
-                                      {"k", role::size},
-                                      {"alpha", role::scalar},
-                                      {"Aarray", role::pointer_array, 0, 0},
-                                      {"Atype", role::enumeration},
-                                      {"lda", role::leading_dimension, turned ? k : m},
-                                      {"Barray", role::pointer_array, 0, 1},
-                                      {"Btype", role::enumeration},
-                                      {"ldb", role::leading_dimension, turned ? n : k},
-                                      {"beta", role::scalar},
-                                      {"Carray", role::pointer_array, 0, 2},
-                                      {"Ctype", role::enumeration},
-                                      {"ldc", role::leading_dimension, m},
-                                      {"batchCount", role::size},
-                                      {"computeType", role::enumeration},
-                                      {"algo", role::algorithm}};
-    return rows_of(named(name, op), f, names, b, how_deep, handle, op, op, m, n, k, &one<float>,
-                   b.pointers(0), CUDA_R_16F, ld, b.pointers(1), CUDA_R_16F, ld, &zero<float>, b.pointers(2),
-                   CUDA_R_16F, ld, buffers::batch, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
+    return rows_of(named(name, op), f, gemm_arguments(op, {.typed = true, .pointer_arrays = true}), b,
+                   how_deep, handle, op, op, m, n, k, &one<float>, b.pointers(0), CUDA_R_16F, ld,
+                   b.pointers(1), CUDA_R_16F, ld, &zero<float>, b.pointers(2), CUDA_R_16F, ld, buffers::batch,
+                   CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
   };
 }
 
