@@ -3,7 +3,6 @@
 //
 // The trial of a cell: make the operation, warm it, bring the fault about, make the operation; with a remedy, apply it and make the
 // operation again.
-#include "harness/binding/cublas_binding.hpp"
 #include "harness/kit/neighbour.hpp"
 #include "harness/matrix/cells.hpp"
 #include "harness/matrix/world.hpp"
