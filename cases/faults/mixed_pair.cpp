@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What fails   cuBLAS 13.1.0 with the cuBLASLt of 13.0.2: gemm, gemv, trsmBatched INVALID_VALUE. With 13.7.0, 13.8.2, 13.10.0: nothing.
+// What fails   On an H200, cold, 13.1.0 with cuBLASLt 13.0.2: gemm but grouped, gemv, trsmBatched; with 13.7.0, 13.8.2, 13.10.0 none.
 // Why          cuBLAS asks for its cuBLASLt by name, and the loader gives it the one that is loaded already: that of the other version.
 // Documented   pytorch#91067, vllm#35608. It takes a second cuBLAS (CUFAULT_OTHER_CUBLAS), of the same major version.
 #include "harness/binding/cublas_binding.hpp"

@@ -85,6 +85,8 @@ known_entry entry_from(const json_cursor& at) {
       const auto other = one.find("in_place_of");
       e.evidence.push_back({one.at("arm").string(), one.at("call").string(), one.at("shows").string(),
                             other ? other->string() : std::string()});
+      if (other && std::ranges::find(e.evidence, other->string(), &known_evidence::arm) == e.evidence.end())
+        other->fail("no evidence before it has this arm");
     }
   if (const auto all = at.find("ranges"))
     for (const json_cursor& one : all->items()) {
@@ -175,7 +177,7 @@ recorded_stack read_stack(const fs::path& folder, const std::set<std::string>& w
   return s;
 }
 
-/// Affected where any of the evidence shows it; not affected where all of it was looked at, or what stands in its place, and none does.
+/// Affected where any of the evidence shows it; not affected where all of it was recorded, or what counts in its place, and none does.
 shown shown_on(const recorded_stack& stack, const known_entry& e) {
   bool all = true;
   std::map<std::string, bool> looked_at;  // by arm

@@ -17,7 +17,8 @@ namespace cufault {
 /// An arm that shows it: its step `call` ("cublasLtMatmul split_k"), which came to what begins with `shows`, or "never returned; crashed".
 struct known_evidence {
   std::string arm{}, call{}, shows{};
-  std::string in_place_of{};  ///< another piece's arm, which this one makes up for where it was not recorded
+  std::string
+      in_place_of{};  ///< arm of other evidence of the issue: where that is not recorded, this arm counts
 };
 /// `arm`: of a remedy that was measured; empty where none was.
 struct known_workaround {

@@ -429,8 +429,7 @@ void run_control(trial& t, const fault_type& f, const std::vector<operation_type
         o->prepare();
         attempt(type, *o);
       }
-    } catch (const missing_symbol&
-                 e) {  // this cuBLAS has no such function: the other operations are controls all the same
+    } catch (const missing_symbol& e) {  // this cuBLAS lacks the function; the other operations are controls
       t.note(type.name, e.what());
     }
   }

@@ -436,8 +436,7 @@ std::string why_no_gpu(const arm_result& arm) {
 
 namespace {
 
-/// Whether it did not run because the machine lacks a GPU, or a file of NVIDIA's that packages may not have, or has driver, runtime and
-/// cuBLAS of one version, which another patch version of the recorded stack had not.
+/// Whether it did not run because the machine lacks a GPU, a file of NVIDIA's that packages may not have, or libraries whose versions differ.
 bool lacks_machine(const arm_result& arm) {
   if (!why_no_gpu(arm).empty()) return true;
   const std::string_view why = arm.trials.empty() ? std::string_view() : arm.trials[0].why;

@@ -77,7 +77,7 @@ record record_from(const std::string& name, std::string_view text);  ///< of a r
 /// cannot be read.
 std::vector<std::filesystem::path> records_in(const std::vector<std::filesystem::path>& named);
 
-/// Reads files, some ahead and in threads of their own, and hands them out in their order. Its end waits for those that were begun.
+/// Reads files ahead, in threads unless the address space is limited, and returns them in their order. The destructor waits for the threads.
 class record_reader {
  public:
   using read_file = std::function<record(const std::filesystem::path&)>;

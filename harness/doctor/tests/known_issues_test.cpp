@@ -142,6 +142,10 @@ TEST_F(made_issues, are_looked_at_by_an_arm_that_stands_in_the_place_of_another)
     EXPECT_THAT(measured(), HasSubstr(stands_in ? R"("affected":["13.1.0"],"not_affected":["13.2.0"])"
                                                 : R"("affected":["13.1.0"],"not_affected":[])"));
   }
+  write(
+      R"({"id":"one","sort":"measured","library":"cublas","harm":"wrong_numbers","what":"It is wrong.","calls":["cublasSgemm"],
+            "evidence":[{"arm":"numbers.made/fault","call":"cublasSgemm","shows":"x","in_place_of":"numbers.made/none"}],"measured":{}})");
+  expect_refusal("no evidence before it has this arm");
 }
 
 TEST_F(made_issues, take_a_crash_for_no_hang) {
