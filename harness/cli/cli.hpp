@@ -264,7 +264,8 @@ int show_counterparts(const std::vector<std::filesystem::path>& records, print_f
 int show_causes(const std::string& status, const std::vector<std::filesystem::path>& records, bool all,
                 print_form form);
 /// Pages of reports/pages/messages, by names or statuses with commas between them, and the table of all.
-int show_message_pages(const std::string& names, const std::vector<std::filesystem::path>& records);
+int show_message_pages(const std::string& names, const std::vector<std::filesystem::path>& records,
+                       print_form form);
 int show_message_index(print_form form);
 int show_matrix(const matrix_arguments& arguments);
 int show_costs(const cost_arguments& arguments);

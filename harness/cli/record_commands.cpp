@@ -144,16 +144,17 @@ void add_causes(command_line& line) {
       codes_of_reading, [said] {
         if (said->status.empty() != said->pages)
           throw usage_error("say which status, or --pages; see cufault causes --help");
-        if (said->page && said->json) throw usage_error("--page is Markdown: leave --json out");
+        if (said->page && said->json) throw usage_error("--page is for people: leave --json out");
         if (said->pages) return show_message_index(*said);
-        if (said->page) return show_message_pages(said->status, said->records);
+        if (said->page) return show_message_pages(said->status, said->records, *said);
         return show_causes(said->status, said->records, said->all, *said);
       });
   causes->add_flag("--all", said->all, "also every recorded way to make a call return it, and every remedy");
-  CLI::Option* page = causes->add_flag(
-      "--page", said->page,
-      "its page in reports/pages/messages, as Markdown, with code that fails and the same code corrected. "
-      "STATUS may also be the name of a page, or several with commas between them");
+  CLI::Option* page =
+      causes->add_flag("--page", said->page,
+                       "its page in reports/pages/messages, with code that fails and the same code "
+                       "corrected: text on a terminal, else Markdown. "
+                       "STATUS may also be the name of a page, or several with commas between them");
   CLI::Option* pages = causes->add_flag("--pages", said->pages, "each message that has a page, and which");
   causes
       ->add_option(

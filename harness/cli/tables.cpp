@@ -194,20 +194,21 @@ const message_page* page_called(const std::string& name, const std::vector<recor
 
 }  // namespace
 
-int show_message_pages(const std::string& names, const std::vector<fs::path>& records) {
+int show_message_pages(const std::string& names, const std::vector<fs::path>& records, print_form form) {
   const std::vector<record> loaded = load_judged(records);
   const lexicon words = load_lexicon(explain_folder());
   ways_to ways(loaded, words);
   const auto costs = measured_costs(records);
   const message_pages pages(words, loaded, costs, snippet_folders());
-  const bool several = names.find(',') != std::string::npos;
+  form.markdown = form.markdown || terminal_of(std::cout).width == 0;
   std::istringstream all(names);
   for (std::string name; std::getline(all, name, ',');) {
     const message_page* const page = page_called(name, loaded, words);
     if (page == nullptr)
       throw usage_error(fmt::format("no page is of {}; cufault causes --pages lists them", name));
-    if (several) std::cout << "<!-- page " << name << " -->\n";
-    pages.print(std::cout, *page, ways(page->texts.empty() ? page->status : page->texts.front(), on_a_page));
+    if (form.markdown && names.find(',') != names.npos) std::cout << "<!-- page " << name << " -->\n";
+    pages.print(std::cout, *page, ways(page->texts.empty() ? page->status : page->texts.front(), on_a_page),
+                form.style(), width_of_output());
   }
   return 0;
 }
@@ -227,7 +228,7 @@ int show_causes(const std::string& asked, const std::vector<fs::path>& records, 
   }
   if (!e.causes.empty()) {
     print_heading(std::cout, "What had happened where a call returned " + status, 2, form.style());
-    print_ways(std::cout, e, form.style(), width_of_output());
+    print_ways(std::cout, e, form.style(), width_of_output(), measured_costs(records));
   }
   if (all || form.markdown || e.causes.empty())
     print_causes(std::cout, status, loaded, form.style(), measured_costs(records), width_of_output());

@@ -124,6 +124,7 @@ template <class Fields>
 void describe_fields(message_page& p, Fields& f) {
   f.required("name", p.name);
   f.required("status", p.status);
+  f.required("says", p.says);
   f("call", p.call);
   f("framework", p.framework);
   f("texts", p.texts);

@@ -138,6 +138,7 @@ struct toolkit {
 struct message_page {
   std::string name;
   std::string status;                ///< of the failure, as events have it
+  std::string says{};                ///< the page's first sentences: what the failure is
   std::string call{};                ///< that failed, a pattern; empty: any
   std::string framework{};           ///< that the log is of; empty: any
   std::vector<std::string> texts{};  ///< as programs print it; the first one is explained, or the status

@@ -9,6 +9,7 @@
 #include "reports/printers/table.hpp"
 
 #include <compare>
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <iosfwd>
@@ -31,6 +32,14 @@ struct marked_code {
 marked_code code_between_marks(const std::vector<std::filesystem::path>& folders, const std::string& name,
                                const std::string& which);
 
+struct page_writer;
+
+/// Of a status without a log: its causes, each a block of at most six lines, with the check that decides, what documents say that clears it,
+/// remedies that were measured, with what they cost, and the trials that show it. Text keeps to the width. Stacks and costs of a cause are
+/// of those that its trials are of.
+void print_ways(std::ostream& out, const explanation& e, table_style style, std::size_t width,
+                const cost_notes& costs);
+
 /// Pages of messages. What they are made from is gathered once: it outlives them.
 class message_pages {
  public:
@@ -38,10 +47,11 @@ class message_pages {
   message_pages(const lexicon& words, std::span<const record> records, const cost_notes& costs,
                 std::vector<std::filesystem::path> sources);
 
-  /// The page, as Markdown, but for its heading and its first sentence: what a reader sees, what had happened before, code that fails and the
-  /// same code corrected, versions in which it differs, and the driver's words. `e`: of the page's first text.
-  /// Throws input_error where the code is missing, or where the records of code that fails do not show the status of the page.
-  void print(std::ostream& out, const message_page& page, const explanation& e) const;
+  /// The page: its sentence, what a reader sees, what had happened before, code that fails and the same code corrected, versions in which it
+  /// differs, and the driver's words. Text keeps to the width, and has a heading, which in Markdown stands in the file. `e`: of the page's
+  /// first text. Throws input_error where the code is missing, or where the records of code that fails do not show the status of the page.
+  void print(std::ostream& out, const message_page& page, const explanation& e,
+             table_style style = table_style::markdown, std::size_t width = 0) const;
 
   /// "13.0.1" before "13.10.0".
   struct by_version {
@@ -54,7 +64,7 @@ class message_pages {
     std::string arm;
     std::optional<std::int64_t> level;
     std::string api, named, variant, gpu;  ///< named: call_in_log()
-    auto operator<=>(const arm_step&) const = default;
+    friend auto operator<=>(const arm_step&, const arm_step&) = default;
   };
   /// Version of cuBLAS -> what the call returned.
   using by_versions = std::map<std::string, std::set<std::string>, by_version>;
@@ -62,9 +72,9 @@ class message_pages {
 
   [[nodiscard]] std::string name_of(const std::string& status) const;
   [[nodiscard]] of_page steps_of(const message_page& page) const;
-  void print_seen(std::ostream& out, const message_page& page, const of_page& steps) const;
-  static void print_differences(std::ostream& out, const of_page& steps);
-  void print_driver(std::ostream& out, const message_page& page) const;
+  void print_seen(const page_writer& to, const message_page& page, const of_page& steps) const;
+  static void print_differences(const page_writer& to, const of_page& steps);
+  void print_driver(const page_writer& to, const message_page& page) const;
 
   const lexicon& words_;
   std::span<const record> records_;

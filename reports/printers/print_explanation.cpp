@@ -10,7 +10,6 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <array>
 #include <ostream>
 #include <set>
 #include <string_view>
@@ -284,69 +283,6 @@ std::string fix_text(const ranked_cause& c) {
   return fix;
 }
 
-std::string check_text(const ranked_cause& c) {
-  if (!c.next) return "-";
-  const std::string time = c.next->seconds > 60 ? "; takes " + time_text(c.next->seconds) : std::string();
-  return fmt::format("{} (so: {}{})", c.next->text, c.next->says, time);
-}
-
-/// The trials that show it, and whose they are.
-std::string trials_text(const ranked_cause& c, const std::string& framework) {
-  if (c.natural_trials == 0) return "by documents and reports";
-  std::string text =
-      fmt::format("{} on {}", plural(c.natural_trials, "recorded trial"), plural(c.stacks.size(), "stack"));
-  const auto some = [&](std::uint64_t n) {
-    if (n == c.natural_trials) return std::string(n == 1 ? "" : "all ");
-    return n == 0 ? "none " : std::to_string(n) + " ";
-  };
-  if (!framework.empty()) text += fmt::format(", {}in {}", some(c.framework_trials), framework);
-  if (const auto alone = c.natural_trials - c.returned_trials; alone > 0)
-    text += fmt::format(", {}in the driver's words alone", some(alone));
-  return text;
-}
-
-/// What was tried in the framework of the page or in none; elsewhere with the name of its framework, where the page is of none.
-std::string tried_text(const std::vector<tried_remedy>& all, const std::string& framework,
-                       const auto& text_of) {
-  constexpr std::size_t most = 2;
-  std::vector<std::string> parts;
-  for (const tried_remedy& t : all) {
-    const std::string own = framework_of(t.arm);
-    const bool elsewhere = !own.empty() && own != framework;
-    if (parts.size() < most && !(elsewhere && !framework.empty()))
-      parts.push_back(text_of(t, elsewhere ? t.words + ", in " + own : t.words));
-  }
-  return fmt::format("{}", fmt::join(parts, "; "));
-}
-
-/// Stacks are of those of the trials in the row, costs too.
-std::vector<table_row> table_of_ways(const explanation& e, const cost_notes& costs) {
-  const std::string framework = e.page == nullptr ? std::string() : e.page->framework;
-  std::vector<table_row> rows;
-  for (const ranked_cause& c : e.causes) {
-    const auto cost_of = [&](const tried_remedy& t) {
-      for (const std::string& stack : c.stacks)
-        if (const std::string note = note_of(costs, stack, remedy_of_arm(t.arm)); !note.empty())
-          return fmt::format("; {} on {}", note, stack.substr(0, stack.find(", driver")));
-      return std::string();
-    };
-    std::string clears = c.cures.empty() ? "" : c.cures.front();
-    const std::string measured =
-        tried_text(c.clears, framework, [&](const tried_remedy& t, const std::string& words) {
-          return fmt::format("measured: {} ({}{})", words, plural(t.cleared, "stack"), cost_of(t));
-        });
-    if (!measured.empty()) clears += (clears.empty() ? "" : "; ") + measured;
-    rows.push_back(
-        {fmt::format("{} ({})", c.what->text, trials_text(c, framework)), check_text(c), clears,
-         tried_text(c.does_not_clear, framework, [](const tried_remedy& t, const std::string& words) {
-           return t.cleared == 0 ? words
-                                 : fmt::format("{} (cleared it on {}, not on {})", words,
-                                               plural(t.cleared, "stack"), t.failed);
-         })});
-  }
-  return rows;
-}
-
 }  // namespace
 
 void print_first_answer(std::ostream& out, const explanation& e, const std::string& log) {
@@ -411,38 +347,6 @@ void print_explanation(std::ostream& out, const explanation& e, const std::strin
   }
   for (const std::string& issue : e.known_issues) out << "\nKnown issue: " << one_line(issue) << '\n';
   if (e.page != nullptr) out << "\nPage: " << e.page->command() << '\n';
-}
-
-void print_ways(std::ostream& out, const explanation& e, table_style style, std::size_t width,
-                const cost_notes& costs) {
-  if (style == table_style::markdown) {
-    table_row head{"what had happened before", "how to check", "what clears it", "what does not"};
-    std::vector<table_row> rows = table_of_ways(e, costs);
-    for (std::size_t at = head.size(); at-- > 1;) {
-      if (std::ranges::any_of(rows, [&](const table_row& r) { return !r[at].empty() && r[at] != "-"; }))
-        continue;
-      const auto drop = [&](table_row& r) { r.erase(r.begin() + static_cast<std::ptrdiff_t>(at)); };
-      drop(head);
-      std::ranges::for_each(rows, drop);
-    }
-    print_table(out, head, rows, style);
-    return;
-  }
-  constexpr std::array<std::string_view, 5> heads{"", "check", "fix", "seen", "see it"};
-  for (std::size_t i = 0; i < e.causes.size(); ++i) {
-    const ranked_cause& c = e.causes[i];
-    const std::array<std::string, 5> row{c.what->text, check_text(c), fix_text(c),
-                                         fmt::format("{}: {}", c.what->id, seen_text(c)), c.reproduce};
-    for (std::size_t j = 0; j < heads.size(); ++j) {
-      if (row[j].empty()) continue;
-      std::string head = j == 0 ? fmt::format("{}. ", i + 1) : fmt::format("   {:<7}", heads[j]);
-      for (const std::string& part : wrapped(one_line(row[j]), width - head.size())) {
-        out << head << part << '\n';
-        head.assign(head.size(), ' ');
-      }
-    }
-  }
-  out << '\n';
 }
 
 nlohmann::ordered_json explanation_json(const explanation& e, const std::string& log) {

@@ -4,11 +4,9 @@
 
 #include "reports/explain/explanation.hpp"
 #include "reports/judge/cost.hpp"
-#include "reports/printers/table.hpp"
 
 #include <nlohmann/json_fwd.hpp>
 
-#include <cstddef>
 #include <iosfwd>
 #include <string>
 
@@ -24,11 +22,6 @@ void print_first_answer(std::ostream& out, const explanation& e, const std::stri
 /// All of it: whether the process can go on, the failure, then at most three causes.
 void print_explanation(std::ostream& out, const explanation& e, const std::string& log,
                        const cost_notes& costs = {});
-
-/// Of a status without a log: its causes, each with the check that decides and with what clears it. Text keeps to the width. Markdown also
-/// has what that costs, and what does not clear it; it has no empty columns. Stacks and costs of a row are of those that its trials are of.
-void print_ways(std::ostream& out, const explanation& e, table_style style, std::size_t width,
-                const cost_notes& costs = {});
 
 /// The explanation for programs. `log`: what was read: a file, "standard input", "command line".
 nlohmann::ordered_json explanation_json(const explanation& e, const std::string& log);

@@ -84,6 +84,8 @@ TEST_F(end_to_end, names_the_causes_of_a_status_and_a_status_that_nothing_return
   EXPECT_THAT(all.stdout_text, HasSubstr("road.create/fault"));
   std::istringstream lines(all.stdout_text);
   for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 100U) << line;
+  const auto page = cufault({"causes", "--page", "cuda_memory_allocation", recorded});
+  EXPECT_THAT(page.stdout_text, HasSubstr("\n## What you see\n")) << "Markdown is for a file";
   const auto typo = cufault({"causes", "CUBLAS_STATUS_ALOC_FAILED", recorded});
   EXPECT_EQ(typo.exit_code, 2);
   EXPECT_EQ(typo.stderr_text,
