@@ -12,15 +12,13 @@ import threading
 from playwright.sync_api import expect, sync_playwright
 
 SITE, CHROMIUM, SCREENSHOTS = pathlib.Path(sys.argv[1]), sys.argv[2], sys.argv[3] and pathlib.Path(sys.argv[3])
-WIDTHS = {'phone': (390, 844), 'desktop': (1440, 900)}
+WIDTHS = {'phone': (390, 844), 'desktop': (1280, 900)}
 STATUS = 'CUBLAS_STATUS_NOT_INITIALIZED'
-# What is wider than the screen, and not inside of something that scrolls by itself.
-TOO_WIDE = '''() => [...document.querySelectorAll('.md-content *')].filter(one => {
-  if (one.getBoundingClientRect().right <= innerWidth + 1 || !one.checkVisibility()) return false;
-  for (let outer = one; outer; outer = outer.parentElement)
-    if (['auto', 'scroll'].includes(getComputedStyle(outer).overflowX) && outer.getBoundingClientRect().right <= innerWidth + 1) return false;
-  return true;
-}).filter((one, _, all) => !all.includes(one.parentElement)).map(one => one.tagName + ' ' + one.textContent.slice(0, 60))'''
+# What is wider than the screen, or scrolls sideways.
+TOO_WIDE = '''() => [document.documentElement, ...document.querySelectorAll('.md-content *')].filter(one => one.checkVisibility() && (one.textContent.trim() || !one.matches('span')) && (
+  one.getBoundingClientRect().right > innerWidth + 1 ||
+  (getComputedStyle(one).overflowX != 'visible' || one == document.documentElement) && one.clientWidth && one.scrollWidth > one.clientWidth + 1
+)).filter((one, _, all) => !all.includes(one.parentElement)).map(one => one.tagName + ' ' + one.textContent.slice(0, 60))'''
 faults = {}  # what is wrong, and the first page where it is
 
 

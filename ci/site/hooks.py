@@ -16,6 +16,7 @@ from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
+MOST_COLUMNS = 8
 
 
 class CommonMark(Extension):
@@ -38,6 +39,20 @@ class CommonMark(Extension):
         root = etree.fromstring(f'<div>{self.reader.render(chr(10).join(lines))}</div>')
         for link in root.iter('a'):
             self.place(link)
+        for table in root.iter('table'):
+            rows = [list(row) for row in table.iter('tr')]
+            if len(rows) < len(rows[0]) > MOST_COLUMNS:  # what does not fit beside one another stands below one another
+                rows = list(zip(*rows))
+                table[:] = etree.fromstring('<table><thead /><tbody /></table>')
+                for at, row in enumerate(rows):
+                    etree.SubElement(table[min(at, 1)], 'tr').extend(row)
+                    for cell in row:
+                        cell.tag = 'td' if at else 'th'
+            for head, cell in (pair for row in rows for pair in zip(rows[0], row)):
+                cell.set('data-head', ''.join(head.itertext()))  # stands in front of the cell where a row is a block
+        for image in list(root.iter('img')):  # on a phone it is small: a link shows it alone
+            etree.SubElement(image, 'img', dict(image.attrib))
+            image.tag, image.attrib = 'a', {'href': image.get('src')}
         return etree.ElementTree(root)
 
     def place(self, link):
