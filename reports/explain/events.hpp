@@ -21,12 +21,14 @@ namespace cufault {
 struct log_event {
   std::string id;  ///< of its pattern; "log.…" where it follows from several facts
   event_role role = event_role::condition;
-  std::string source{};     ///< "PyTorch"; empty for what any program prints
-  std::string status{};     ///< of a failure, as records name it
-  std::string call{};       ///< of a failure, as records name it; empty where the log does not say
-  std::string words{};      ///< that matched, printable
-  std::uint64_t line = 0;   ///< from 1; 0: follows from several
-  std::uint64_t times = 1;  ///< lines; of a circumstance without a value always 1
+  std::string source{};  ///< "PyTorch"; empty for what any program prints
+  std::string status{};  ///< of a failure, as records name it
+  std::string call{};    ///< of a failure, as records name it; empty where the log does not say
+  std::string
+      words{};  ///< that matched, printable; of numbers: what they say, "10.25 MiB of 23.65 GiB is free"
+  std::optional<double> ratio{};  ///< of two numbers in `words`: the first by the second
+  std::uint64_t line = 0;         ///< from 1; 0: follows from several
+  std::uint64_t times = 1;        ///< lines; of a circumstance without a value always 1
   bool anywhere = false;
   bool driver = false;              ///< a message of the driver's error log
   int rank = -1;                    ///< of a distributed program, where its line begins with one

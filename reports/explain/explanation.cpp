@@ -548,6 +548,10 @@ failure_seen seen_of(const log_event& failure) {
   return {failure.status, failure.driver ? "" : failure.call};
 }
 
+std::string recorded_trials(std::uint64_t count) {
+  return fmt::format("{} recorded trial{}", count, count == 1 ? "" : "s");
+}
+
 /// Causes that say more of what the log names go before those that they are finer than.
 void put_finer_first(std::vector<candidate>& all) {
   for (std::size_t i = 1; i < all.size(); ++i) {
@@ -575,6 +579,7 @@ std::vector<candidate> candidates_for(const log_findings& log, const log_event& 
     candidate c;
     c.index = i;
     c.cause.what = &known.words.causes[i];
+    c.cause.text = c.cause.what->text;
     c.cause.reports = known.reports[i];
     weigh_words(c, log, failure);
     weigh_machine(c, known);
@@ -592,6 +597,26 @@ std::vector<candidate> candidates_for(const log_findings& log, const log_event& 
 
 std::string to_string(confidence c) {
   return c == confidence::named ? "named" : c == confidence::supported ? "supported" : "possible";
+}
+
+std::string how_sure(const ranked_cause& c) {
+  if (!c.words.empty() && c.sure != confidence::possible)
+    return c.words.front().line > 0 ? fmt::format("{} by line {}", to_string(c.sure), c.words.front().line)
+                                    : to_string(c.sure) + " by the log";
+  if (c.sure == confidence::possible) return "possible, by documents and reports";
+  if (!c.machine.empty()) return "supported by this machine";
+  return fmt::format("supported by {}", recorded_trials(c.natural_trials));
+}
+
+std::string rests_on(const ranked_cause& c, const explanation& e) {
+  if (!c.words.empty() && c.sure != confidence::possible) {
+    const log_event& first = c.words.front();
+    return first.line > 0 ? fmt::format("line {}: {}", first.line, first.words) : first.words;
+  }
+  if (c.sure != confidence::possible && !c.machine.empty()) return "this machine: " + c.machine.front();
+  const std::string status = e.failure ? e.failure->status : "this failure";
+  if (c.natural_trials > 0) return fmt::format("{} with {}", recorded_trials(c.natural_trials), status);
+  return "documents and reports; no record shows it";
 }
 
 explanation explain(log_findings log, const knowledge& known, std::size_t at_most,

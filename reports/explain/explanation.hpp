@@ -17,10 +17,10 @@ namespace cufault {
 /// Version of the rules by which causes are found and ranked, so that answers can be compared.
 inline constexpr int explain_rules = 4;
 
-/// How much the log says for a cause, or the machine.
+/// How much speaks for a cause. how_sure() says it to people.
 enum class confidence {
   possible,   ///< it can look like this, by documents and reports
-  supported,  ///< a circumstance in the log, the machine or records of this failure speak for it
+  supported,  ///< what a program printed, the machine or records of this failure speak for it
   named,      ///< the log has words that leave hardly another cause
 };
 std::string to_string(confidence c);
@@ -28,9 +28,11 @@ std::string to_string(confidence c);
 struct next_check {
   std::string text;  ///< what to do
   double seconds = 0;
-  std::string says;                 ///< what comes of it under this cause
-  std::vector<std::string> others;  ///< ids of the causes under which it comes out otherwise
-  std::size_t of_records = 0;       ///< trials that show what it says; 0: documents and reports
+  std::string says;                     ///< what comes of it under this cause
+  std::vector<std::string> others;      ///< ids of the causes under which it comes out otherwise
+  std::size_t of_records = 0;           ///< trials that show what it says; 0: documents and reports
+  std::optional<log_event> answered{};  ///< what the log says of it, so that nobody has to look
+  bool holds = false;                   ///< of `answered`: whether it came out as `says`
 };
 
 /// What was done against it, and on how many stacks that cleared it or did not; of those that show the failure.
@@ -48,7 +50,9 @@ struct machine_finding {
 struct ranked_cause {
   const known_cause* what = nullptr;
   confidence sure = confidence::possible;
-  std::vector<log_event> words;        ///< that speak for it, the strongest first
+  std::string text{};                  ///< what->text, with the names that the log has in their places
+  std::vector<log_event> words;        ///< that a program printed and that speak for it, the strongest first
+  std::vector<log_event> against{};    ///< likewise, that speak against it
   std::vector<std::string> machine{};  ///< findings that speak for it
   int fits = 0;                        ///< as fit() says, of the failure in the log
   int often = 0;           ///< frequency of the cause behind such a failure; 0: no document or report says
@@ -82,8 +86,10 @@ struct failing_ranks {
 struct explanation {
   std::optional<log_event> failure;  ///< the first one that can be causal; none: no failure of a GPU library
   process_state process;
-  const message_page* page = nullptr;        ///< of this failure
-  std::vector<ranked_cause> causes;          ///< empty: no answer
+  const message_page* page = nullptr;  ///< of this failure
+  std::vector<ranked_cause> causes;    ///< empty: no answer
+  std::optional<log_event>
+      not_understood{};                      ///< without one: what ended the program and names such a library
   std::optional<log_event> aside;            ///< without a failure: what else failed
   const known_cause* aside_cause = nullptr;  ///< that it names, if any
   bool from_records = false;                 ///< whether records show any of them
@@ -94,6 +100,13 @@ struct explanation {
   failing_ranks ranks{};
   std::vector<std::string> known_issues{};  ///< a line each; set by who knows the list
 };
+
+/// "named by line 3", "supported by 285 recorded trials", "possible, by documents and reports": at most 45 characters.
+/// All printers and pages say it in these words.
+std::string how_sure(const ranked_cause& c);
+
+/// What the cause rests on, in one line: "line 3: 10.25 MiB of 23.65 GiB is free"; of the records or documents where no line speaks for it.
+std::string rests_on(const ranked_cause& c, const explanation& e);
 
 /// What `explain` looks things up in.
 struct knowledge {
