@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <optional>
 #include <set>
+#include <tuple>
 #include <utility>
 
 namespace cufault {
@@ -25,6 +26,13 @@ constexpr std::uint64_t lines_apart = 3;
 constexpr std::size_t most_ranks = 64;
 /// So much of two lines is looked at where a failure may be wrapped over both.
 constexpr std::size_t wrapped = 160;
+/// A message that is explained alone has no more lines.
+constexpr std::uint64_t lines_of_a_message = 3;
+/// What was said of memory last is kept.
+constexpr std::size_t most_memory = 16;
+/// At most so much is as good as nothing: with that, records show cublasCreate fail.
+constexpr double little_memory = 256.0 * (1 << 20), small_part = 0.02, large_part = 0.1;
+constexpr std::uint64_t lines_to_request = 12;
 /// A traceback that ends so many lines before the log does ended the process: launchers add some.
 constexpr std::uint64_t lines_behind_exception = 15;
 
@@ -131,7 +139,59 @@ bool says_that_it_failed(std::string_view before, std::string_view behind) {
 
 /// Whether a line tells of an exception or an error beside what is known to be harmless. In lower case.
 bool tells_of_an_error(std::string_view lower) {
-  return lower.find("error:") != std::string_view::npos || lower.find("exception:") != std::string_view::npos;
+  return std::ranges::any_of(std::array{"error:", "exception:", " exceeds "}, [&](std::string_view word) {
+    return lower.find(word) != std::string_view::npos;
+  });
+}
+
+/// Elements of "65536, 40000"; 0 for what is no shape.
+double elements_of(std::string_view shape) {
+  double product = 1;
+  std::size_t extents = 0;
+  for (std::size_t at = 0; at < shape.size();) {
+    if (shape[at] < '0' || shape[at] > '9') {
+      if (std::string_view(", x").find(shape[at]) == std::string_view::npos) return 0;
+      ++at;
+      continue;
+    }
+    std::size_t end = at;
+    while (end < shape.size() && shape[end] >= '0' && shape[end] <= '9') ++end;
+    product *= static_cast<double>(number_in(shape.substr(at, end - at)).value_or(0));
+    ++extents;
+    at = end;
+  }
+  return extents > 1 ? product : 0;
+}
+
+std::string memory_text(double bytes) {
+  constexpr double mib = 1 << 20, gib = 1 << 30;
+  if (bytes < mib) return fmt::format("{:.0f} bytes", bytes);
+  std::string number = fmt::format("{:.2f}", bytes / (bytes < gib ? mib : gib));
+  while (number.ends_with('0')) number.pop_back();
+  if (number.ends_with('.')) number.pop_back();
+  return number + (bytes < gib ? " MiB" : " GiB");
+}
+
+/// "1.5" and "GiB", "8,000,000" and "bytes".
+std::optional<double> amount_of(std::string number, std::string unit) {
+  std::erase(number, ',');
+  double value = 0;
+  const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), value);
+  if (error != std::errc{} || value < 0) return std::nullopt;
+  lower_case(std::string(unit), unit);
+  const bool decimal = unit.size() == 2 && unit[1] == 'b';
+  constexpr std::string_view sizes = "bkmgt";
+  const auto size = unit.empty() ? 0 : sizes.find(unit.front());
+  if (size == std::string_view::npos) return std::nullopt;
+  for (std::size_t i = 0; i < size; ++i) value *= decimal ? 1000 : 1024;
+  return value;
+}
+
+/// The head of a fatal line of glog and absl: "F0716 10:02:13.511120".
+bool is_fatal_of_glog(std::string_view line) {
+  constexpr std::size_t digits = 4;
+  return line.size() > digits + 1 && line[0] == 'F' && line[digits + 1] == ' ' &&
+         std::ranges::all_of(line.substr(1, digits), [](char c) { return c >= '0' && c <= '9'; });
 }
 
 /// Where the second message in a line of the driver's log begins, or the end.
@@ -159,7 +219,8 @@ bool is_compared(std::string_view text, std::size_t begin, std::size_t end) {
 
 /// Common words, which people also say of what did not happen. Formats of programs are no words of people.
 bool can_be_denied(const event_pattern& e) {
-  return e.id.starts_with("error.") || e.id.starts_with("process.") || e.id.starts_with("kernel.");
+  return e.role == event_role::fatal || e.id.starts_with("error.") || e.id.starts_with("process.") ||
+         e.id.starts_with("kernel.");
 }
 
 const toolkit* toolkit_of(const lexicon& known, std::string_view version) {
@@ -234,7 +295,7 @@ event_finder::event_finder(const lexicon& known)
       for (const char* const before :
            {"cuda error: ", "cuda error in ", "cuda runtime error ({code:n}) : ", "cuda failure*: ",
             "cudaError*: ", "cuda*failed: ", "cuda*failed with error ",
-            "cuda: ", "cublas error: ", "CUDA ERROR*, "})
+            "cuda: ", "cuda driver error: ", "cublas error: ", "cublas runtime error : ", "CUDA ERROR*, "})
         behind.match.push_back(before + text);
     made_.push_back(std::move(behind));
   }
@@ -266,6 +327,45 @@ event_finder::event_finder(const lexicon& known)
   words_ = word_finder(words);
 }
 
+void event_finder::mark_survived(std::uint64_t line) {
+  for (auto e = all_.events.rbegin(); e != all_.events.rend() && line - e->line <= lines_apart; ++e)
+    e->survived = e->survived || e->role == event_role::failure || e->role == event_role::cause ||
+                  e->role == event_role::fatal;
+  if (fatal_exception_ && line - fatal_exception_->line <= lines_apart) fatal_exception_.reset();
+}
+
+void event_finder::add_framework(const std::string& name, framework_told how) {
+  const auto same = std::ranges::find(frameworks_, name, [](const auto& f) { return f.first; });
+  if (same == frameworks_.end())
+    frameworks_.emplace_back(name, how);
+  else
+    same->second = std::max(same->second, how);
+  if (in_traceback_ && of_traceback_.empty() && how != framework_told::named) of_traceback_ = name;
+}
+
+/// Of places "free", "total", "asked" and "used": with a unit behind the number, in its name, or in a place "free_unit".
+std::optional<event_finder::memory_said> event_finder::memory_in(
+    const std::map<std::string, std::string>& values) {
+  const auto amount = [&](const std::string& name) -> std::optional<double> {
+    for (const auto& [place, value] : values) {
+      if (place == name)
+        if (const auto unit = values.find(name + "_unit"); unit != values.end())
+          return amount_of(value, unit->second);
+      if (place != name + "_unit" && place.starts_with(name + "_"))
+        return amount_of(value, place.substr(name.size() + 1));
+    }
+    return std::nullopt;
+  };
+  memory_said said{.free = amount("free"), .total = amount("total"), .asked = amount("asked")};
+  if (!said.total) said.total = amount("capacity");
+  if (const auto used = amount("used"); used && said.total) {
+    said.free = *said.total - *used;
+    said.later = true;
+  }
+  if (!said.free && !said.asked) return std::nullopt;
+  return said;
+}
+
 void event_finder::add_fact(const std::string& name, const std::string& value) {
   auto& values = all_.facts[name];
   if (values.size() < most_values && std::ranges::find(values, value) == values.end())
@@ -284,6 +384,7 @@ void event_finder::keep(log_event e) {
   });
   if (same != all_.events.end()) {
     const std::uint64_t times = same->times + 1;
+    if (same->survived && !e.survived) *same = e;
     // Ranks write when they can: the one that failed first may stand behind others.
     if (same->seconds && e.seconds && comparable_times(*same->seconds, *e.seconds) &&
         *e.seconds < *same->seconds)
@@ -369,19 +470,28 @@ void event_finder::look_for_names(const log_line& line, std::vector<log_event>& 
 }
 
 void event_finder::look_for_exceptions(const log_line& line) {
-  if (line.text.find("Traceback (most recent call last)") != std::string_view::npos) in_traceback_ = true;
-  if (!in_traceback_ || line.text.starts_with(' ')) return;
+  if (line.text.find("Traceback (most recent call last)") != std::string_view::npos) {
+    in_traceback_ = true;
+    of_traceback_.clear();
+  }
+  if ((!in_traceback_ && line.number > lines_of_a_message) || line.text.starts_with(' ')) return;
   // Behind what a launcher or a logger puts in front, too.
   for (std::size_t at = 0; at < line.text.size() && at < longest_words; ++at) {
     const bool begins =
         at == 0 || (at > 1 && line.text[at - 1] == ' ' &&
                     std::string_view("]):|").find(line.text[at - 2]) != std::string_view::npos);
     if (!begins || !is_exception(line.text.substr(at))) continue;
-    in_traceback_ = false;
-    exception_ = {.id = "end.exception",
-                  .role = event_role::condition,
-                  .words = one_line(line.text.substr(at, longest_words)),
-                  .line = line.number};
+    log_event found{.id = "end.exception",
+                    .role = event_role::condition,
+                    .words = one_line(line.text.substr(at, longest_words)),
+                    .line = line.number};
+    lower_case(line.text.substr(at), lower_);
+    if (!fatal_exception_ && names_gpu_library(lower_)) {
+      fatal_exception_ = found;
+      fatal_exception_->id = "fatal.exception";
+      fatal_exception_->role = event_role::fatal;
+    }
+    if (std::exchange(in_traceback_, false)) exception_ = std::move(found);
     return;
   }
 }
@@ -445,6 +555,8 @@ void event_finder::look_at_driver(const log_line& line, const driver_log_line& s
 void event_finder::look_at(const log_line& line) {
   rank_ = -1;
   seconds_.reset();
+  in_commit_ = is_head_of_commit(line.text) || (in_commit_ && is_of_commit(line.text));
+  if (in_commit_) return;
   look_for_exceptions(line);
   // The driver cuts a long message and goes on in the same line with the next one.
   bool of_driver = false;
@@ -462,6 +574,13 @@ void event_finder::look_at(const log_line& line) {
   if (of_driver) return;
   look_at_text(line);
   look_across(line);
+  if (!is_fatal_of_glog(line.text)) return;
+  lower_case(line.text, lower_);
+  if (names_gpu_library(lower_))
+    keep({.id = "fatal.glog",
+          .role = event_role::fatal,
+          .words = one_line(line.text.substr(0, longest_words)),
+          .line = line.number});
 }
 
 void event_finder::look_at_text(const log_line& line) {
@@ -499,6 +618,15 @@ bool event_finder::look_beside_noise(const log_line& line, std::size_t across) {
   std::vector<std::pair<std::size_t, std::size_t>> order;  // where it begins, index in found
   std::vector<std::size_t> ends;                           // of the words of each in found
   std::vector<std::pair<std::string, std::string>> facts;
+  std::vector<std::pair<std::string, framework_told>> frameworks;
+  std::optional<memory_said> memory;
+  const auto take_memory = [&](const std::optional<memory_said>& said) {
+    if (!memory) memory = said;
+    if (!said) return;
+    if (!memory->asked) memory->asked = said->asked;
+    if (!memory->free) std::tie(memory->free, memory->total) = std::tie(said->free, said->total);
+  };
+  bool survived = false;
   const auto any_of_hits = [&](std::size_t from, std::size_t to) {
     return std::ranges::any_of(hits_, [&](std::uint32_t w) { return w >= from && w < to; });
   };
@@ -514,7 +642,8 @@ bool event_finder::look_beside_noise(const log_line& line, std::size_t across) {
       if (across > 0 && (!patterns_[index].plain || e.role != event_role::failure)) continue;
       const auto m = patterns_[index].pattern.find(line.text, lower_);
       if (!m || (across > 0 && (m->begin >= across || m->end <= across))) continue;
-      const bool tells = e.role != event_role::noise && e.role != event_role::condition;
+      const bool tells = e.role == event_role::failure || e.role == event_role::cause ||
+                         e.role == event_role::aside || e.role == event_role::fatal;
       if (tells && (is_spoken() || (can_be_denied(e) && is_only_spoken_of(lower_, m->begin, m->end))))
         continue;
       if (e.role == event_role::noise) {
@@ -523,6 +652,23 @@ bool event_finder::look_beside_noise(const log_line& line, std::size_t across) {
         noise_.emplace_back(m->begin, end);
       }
       if (!noise_.empty()) continue;
+      if (const auto equals = e.fact.find('='); equals != std::string::npos) {
+        const std::string name = e.fact.substr(0, equals), value = e.fact.substr(equals + 1);
+        if (name != "framework" && name != "named")
+          facts.emplace_back(name, value);
+        else if (e.role != event_role::context || !is_in_address(lower_, m->begin))
+          frameworks.emplace_back(value, name == "named" ? framework_told::named
+                                         : tells         ? framework_told::failed
+                                                         : framework_told::printed);
+      }
+      survived = survived || e.role == event_role::survived;
+      if (e.role == event_role::context || e.role == event_role::survived) {
+        const auto said = memory_in(m->values);
+        take_memory(said);
+        if (!said) facts.insert(facts.end(), m->values.begin(), m->values.end());
+        continue;
+      }
+      if (e.role == event_role::fatal && !names_gpu_library(lower_)) continue;
       if (m->begin < echo) matched.push_back(index);
       if (e.last) echo = std::min(echo, m->end);
       log_event event{
@@ -531,11 +677,16 @@ bool event_finder::look_beside_noise(const log_line& line, std::size_t across) {
           .source = e.source,
           .status = e.status,
           .call = e.call,
-          .words = one_line(line.text.substr(m->begin, std::min(m->end - m->begin, longest_words))),
+          .words = one_line(e.role == event_role::fatal
+                                ? line.text.substr(0, longest_words)
+                                : line.text.substr(m->begin, std::min(m->end - m->begin, longest_words))),
           .line = line.number,
           .anywhere = e.anywhere,
           .lacks = e.needs == event_needs::gpu && names_gpu ? event_needs::nothing : e.needs};
+      if (tells && e.fact.starts_with("framework=")) event.framework = e.fact.substr(e.fact.find('=') + 1);
+      of_framework_ = of_framework_ || (tells && !e.fact.empty());
       bool is_known = true;
+      take_memory(memory_in(m->values));
       for (const auto& [name, value] : m->values) {
         if (name == "status") {
           event.status = known_.canonical(value);
@@ -548,6 +699,10 @@ bool event_finder::look_beside_noise(const log_line& line, std::size_t across) {
               code ? known_.by_code(name == "code" ? "cudaError" : "CUBLAS_STATUS_", *code) : nullptr;
           is_known = is_known && error != nullptr;
           if (error != nullptr) event.status = error->name;
+        } else if (name == "shape") {
+          const double elements = elements_of(value);
+          is_known = is_known && elements >= 2147483648.0;
+          event.words = fmt::format("{} are {:.0f} elements", one_line(value), elements);
         } else if (name == "xid") {
           event.status = "Xid " + value;
           is_known = is_known && number_in(value).value_or(1000) < 200 &&
@@ -557,9 +712,6 @@ bool event_finder::look_beside_noise(const log_line& line, std::size_t across) {
         }
       }
       if (e.id.starts_with("gpu.")) facts.emplace_back("gpu", event.words);
-      if (!e.fact.empty())
-        if (const auto equals = e.fact.find('='); equals != std::string::npos)
-          facts.emplace_back(e.fact.substr(0, equals), e.fact.substr(equals + 1));
       if (e.role == event_role::failure && !event.call.empty() && (!is_known || event.status.empty()))
         call_of_line = event.call;  // another pattern knows the status
       if (!is_known || (e.role == event_role::failure && (event.status.empty() || is_success(event.status))))
@@ -581,6 +733,12 @@ bool event_finder::look_beside_noise(const log_line& line, std::size_t across) {
   if (across > 0 && found.empty() && facts.empty()) return false;
   look_for_origin();
   if (!noise_.empty()) return true;
+  for (const auto& [name, how] : frameworks) add_framework(name, how);
+  if (memory) {
+    memory->line = line.number;
+    if (memory_.size() == most_memory) memory_.erase(memory_.begin());
+    memory_.push_back(*memory);
+  }
   // What a back end of another vendor says is none of CUDA, whatever the exception is called.
   const bool of_other =
       std::ranges::any_of(found, [](const log_event& e) { return e.id == "process.other_gpu"; });
@@ -614,8 +772,59 @@ bool event_finder::look_beside_noise(const log_line& line, std::size_t across) {
   for (log_event& e : in_order)
     if (e.role == event_role::failure && e.call.empty()) e.call = call_of_line;
   if (names && across == 0 && !of_other && !is_spoken()) look_for_names(line, in_order);
-  for (log_event& e : in_order) keep(std::move(e));
+  const bool of_traceback = in_traceback_ || exception_.line == line.number;
+  for (log_event& e : in_order) {
+    e.survived = survived;
+    if (of_traceback && !of_traceback_.empty()) e.framework = of_traceback_;
+    native_ =
+        native_ || e.id == "end.aborted" || (e.role == event_role::failure && names_native_source(lower_));
+    keep(std::move(e));
+  }
+  if (survived && across == 0) mark_survived(line.number);
   return false;
+}
+
+/// Of two numbers for memory: little that is free, less than is asked for, or enough.
+void event_finder::conclude_memory() {
+  const auto asked_near = [&](const memory_said& said) {
+    std::optional<double> asked = said.asked;
+    for (const memory_said& other : memory_)
+      if (!asked && other.line <= said.line + lines_to_request && said.line <= other.line + lines_to_request)
+        asked = other.asked;
+    return asked;
+  };
+  for (const memory_said& said : memory_) {
+    if (!said.free || (said.total && (*said.total <= 0 || *said.total < *said.free))) continue;
+    const auto asked = asked_near(said);
+    const auto part = said.total ? std::optional(*said.free / *said.total) : std::nullopt;
+    std::string words = memory_text(*said.free);
+    if (said.total) words += " of " + memory_text(*said.total);
+    const char* id = "memory.some";
+    if (*said.free <= little_memory || (part && *part < small_part)) {
+      id = "memory.full";
+    } else if (asked && *asked > *said.free) {
+      id = "memory.asked";
+      words = fmt::format("{} is asked for, and {}", memory_text(*asked), words);
+    } else if (part && *part >= large_part) {
+      id = "memory.enough";
+    }
+    // Where the program had ended, its memory was free again.
+    if (said.later && id != std::string_view("memory.full")) continue;
+    all_.events.push_back({.id = id,
+                           .role = event_role::condition,
+                           .words = words + " is free",
+                           .ratio = part,
+                           .line = said.line});
+  }
+  memory_.clear();
+}
+
+/// The surest first; words that only name one count where nothing else does.
+void event_finder::conclude_frameworks() {
+  std::ranges::stable_sort(frameworks_, [](const auto& a, const auto& b) { return a.second > b.second; });
+  for (const auto& [name, how] : frameworks_)
+    if (how != framework_told::named || frameworks_.front().second == how) add_fact("framework", name);
+  frameworks_.clear();
 }
 
 /// What follows from facts that stand in different lines.
@@ -641,9 +850,8 @@ void event_finder::conclude() {
     conclude_that("log.two_cuda_versions",
                   fmt::format("CUDA {} and {}", *versions.begin(), *versions.rbegin()));
 
-  const auto frameworks = all_.facts.find("framework");
-  if (frameworks == all_.facts.end() || frameworks->second == std::vector<std::string>{"native"})
-    conclude_that("log.plain_program", "no framework is named");
+  if (native_ && !of_framework_ && !told("framework.python"))
+    conclude_that("log.plain_program", "a program of C or C++ tells of it, and no framework");
 
   const std::string cuda = first("built_for_cuda").empty() ? first("cuda") : first("built_for_cuda");
   const toolkit* built = toolkit_of(known_, cuda);
@@ -662,11 +870,6 @@ void event_finder::conclude() {
   if (const auto branch = number_in(std::string_view(driver).substr(0, driver.find('.')));
       branch && *branch > 100 && built != nullptr && *branch < built->driver)
     conclude_that("log.driver_older_than_toolkit", fmt::format("driver {}, and CUDA {}", driver, cuda));
-
-  const auto used = number_in(first("used_mib"));
-  const auto total = number_in(first("total_mib"));
-  if (used && total && *total > 0 && static_cast<double>(*used) > 0.95 * static_cast<double>(*total))
-    conclude_that("log.memory_nearly_full", fmt::format("{} of {} MiB in use", *used, *total));
 
   // PyTorch counts what it holds itself apart from what the device has.
   const auto gib = [&](const std::string& name) {
@@ -712,8 +915,15 @@ log_findings event_finder::finish() {
   all_.lines = lines_.lines();
   all_.bytes = lines_.bytes();
   all_.cut_lines = lines_.cut();
-  if (exception_.line > 0 && all_.lines - exception_.line <= lines_behind_exception)
-    all_.events.push_back(std::move(exception_));
+  const bool ends_with_one = exception_.line > 0 && all_.lines - exception_.line <= lines_behind_exception;
+  if (fatal_exception_ && (ends_with_one || all_.lines <= lines_of_a_message ||
+                           std::ranges::any_of(all_.events, [&](const log_event& e) {
+                             return e.id.starts_with("end.") && e.line >= fatal_exception_->line;
+                           })))
+    all_.events.push_back(*std::exchange(fatal_exception_, std::nullopt));
+  if (ends_with_one) all_.events.push_back(std::move(exception_));
+  conclude_memory();
+  conclude_frameworks();
   std::ranges::stable_sort(all_.events,
                            [](const log_event& a, const log_event& b) { return a.line < b.line; });
   conclude();
@@ -726,8 +936,10 @@ log_findings event_finder::finish() {
   tail_.clear();
   driver_thread_.clear();
   driver_text_.clear();
-  harmless_text_ = in_traceback_ = false;
+  harmless_text_ = in_traceback_ = in_commit_ = native_ = of_framework_ = false;
   exception_ = {};
+  fatal_exception_.reset();
+  of_traceback_.clear();
   return found;
 }
 

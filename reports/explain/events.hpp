@@ -34,12 +34,15 @@ struct log_event {
   int rank = -1;                    ///< of a distributed program, where its line begins with one
   std::optional<double> seconds{};  ///< when, by its line: since the begin of the year, or of the day
   event_needs lacks = event_needs::nothing;  ///< what is not in its line
+  std::string framework{};                   ///< that printed it, or in whose traceback it stands
+  bool survived = false;  ///< its line, or one directly below, says that it was caught or tried again
 };
 
 /// All that was found in a log. At most 400 different events are kept, in the order of their lines, and 8 values of a fact.
 struct log_findings {
   std::vector<log_event> events;
-  std::map<std::string, std::vector<std::string>> facts;  ///< "gpu" -> "H200"; in order of appearance
+  /// "gpu" -> "H200"; in order of appearance, and frameworks in the order of how surely the program is of one.
+  std::map<std::string, std::vector<std::string>> facts;
   std::uint64_t lines = 0, bytes = 0, cut_lines = 0;
   std::uint64_t dropped = 0;  ///< different events beyond those kept
   bool names_gpu = false;     ///< a GPU, or a library or framework for it
@@ -58,6 +61,15 @@ class event_finder {
   log_findings finish();  ///< what comes next is another log
 
  private:
+  /// How a log tells of a framework, the surest last.
+  enum class framework_told { named, printed, failed };
+  /// What a log says of device memory, in bytes.
+  struct memory_said {
+    std::optional<double> free{}, total{}, asked{};
+    std::uint64_t line = 0;
+    bool later = false;  ///< may have been looked at when the program had ended
+  };
+  static std::optional<memory_said> memory_in(const std::map<std::string, std::string>& values);
   struct prepared {
     const event_pattern* event = nullptr;
     text_pattern pattern;
@@ -73,8 +85,12 @@ class event_finder {
   bool look_beside_noise(const log_line& line, std::size_t across = 0);
   void look_for_names(const log_line& line, std::vector<log_event>& found);
   void keep(log_event e);
+  void mark_survived(std::uint64_t line);
   void add_fact(const std::string& name, const std::string& value);
+  void add_framework(const std::string& name, framework_told how);
   void conclude();
+  void conclude_memory();
+  void conclude_frameworks();
 
   const lexicon& known_;
   std::vector<event_pattern> made_;  ///< of the texts of errors and the names of GPUs
@@ -91,9 +107,14 @@ class event_finder {
   std::string tail_{};                           ///< of the line before, where a failure may begin in it
   std::string driver_thread_{}, driver_text_{};  ///< the driver's last reason, which its code follows
   bool harmless_text_ = false;                   ///< that reason
-  bool in_traceback_ = false;
-  log_event exception_{};  ///< the last that a traceback ends with
-  int rank_ = -1;          ///< of the line
+  bool in_traceback_ = false, in_commit_ = false;
+  log_event exception_{};                       ///< the last that a traceback ends with
+  std::optional<log_event> fatal_exception_{};  ///< the first that names a GPU library
+  std::string of_traceback_{};                  ///< the outermost framework in its frames
+  std::vector<std::pair<std::string, framework_told>> frameworks_{};
+  std::vector<memory_said> memory_{};           ///< the last ones
+  bool native_ = false, of_framework_ = false;  ///< a source of C or C++ tells of a failure; a framework does
+  int rank_ = -1;                               ///< of the line
   std::optional<double> seconds_{};
 };
 

@@ -97,7 +97,7 @@ std::map<std::string, std::string> checks_behind(const observation& o, std::size
   }
   // A sample with more may be of before the memory was taken.
   for (const memory_sample& sample : o.memory)
-    if (nearly_full(sample)) said["free_memory"] = "less than 2 % of the memory is free";
+    if (nearly_full(sample)) said["free_memory"] = "less than 2 %";
   return said;
 }
 

@@ -50,15 +50,19 @@ struct candidate {
   }
 };
 
+/// A number speaks where it is near: far above it is a step or a time, and memory that was free at the start.
+bool is_far(const log_event& e, const log_event& failure) {
+  if (e.role != event_role::condition || e.line == 0) return false;
+  const bool is_number = e.words.find_first_not_of("0123456789^*- ") == std::string::npos;
+  if (!is_number && !e.id.starts_with("memory.")) return false;
+  return e.line + lines_before < failure.line || (!is_number && e.line > failure.line + lines_behind);
+}
+
 void weigh_words(candidate& c, const log_findings& log, const log_event& failure) {
   const known_cause& what = *c.cause.what;
   std::set<std::string> spoken;
   for (const log_event& e : log.events) {
-    if (e.role == event_role::noise) continue;
-    // A number far above is a step, or a time.
-    if (e.role == event_role::condition && e.line > 0 && e.line + lines_before < failure.line &&
-        e.words.find_first_not_of("0123456789^*- ") == std::string::npos)
-      continue;
+    if (e.role == event_role::noise || is_far(e, failure)) continue;
     const bool in_time = e.anywhere || e.line <= failure.line + lines_behind;
     if (is_of(what.named_by, e) && in_time) {
       c.cause.sure = confidence::named;
@@ -75,7 +79,7 @@ void weigh_words(candidate& c, const log_findings& log, const log_event& failure
         if (e.role == event_role::failure && e.status == failure.status) continue;
         if (!is_of({pattern}, e) || !spoken.insert(pattern).second) continue;
         c.speaks += list == &what.against ? -1 : 1;
-        if (list != &what.against) c.cause.words.push_back(e);
+        (list == &what.against ? c.cause.against : c.cause.words).push_back(e);
       }
   }
   // Words of a finer cause are common ones, so that they name it only beside the failure and where nothing speaks against it.
@@ -118,27 +122,33 @@ bool shows_all(const candidate& c, const std::vector<failure_seen>& failures, co
   return !arms.empty();
 }
 
-bool is_of_framework(const log_findings& log, const std::string& framework) {
+/// The framework that the program of the log is of; empty: none is known.
+std::string framework_in(const log_findings& log) {
   const auto named = log.facts.find("framework");
-  return named != log.facts.end() && std::ranges::find(named->second, framework) != named->second.end();
+  return named == log.facts.end() ? std::string() : named->second.front();
 }
 
-/// A look that only some logs can have supports the cause where it holds, and records where documents know this failure of it, too.
+/// A look that only some logs can have supports the cause where it holds, and records where documents know this failure of it, too. Neither
+/// does where the log speaks against the cause.
 void weigh_records(candidate& c, const failure_seen& failure, const log_findings& log,
                    const knowledge& known) {
   ranked_cause& cause = c.cause;
   for (const failure_pattern& look : cause.what->looks) {
-    const bool holds = look.when.empty() || std::ranges::any_of(log.events, [&](const log_event& e) {
-                         return is_of(look.when, e);
-                       });
-    const int fits = holds ? fit(failure, look) : 0;
+    const auto when =
+        std::ranges::find_if(log.events, [&](const log_event& e) { return is_of(look.when, e); });
+    const int fits = look.when.empty() || when != log.events.end() ? fit(failure, look) : 0;
     if (fits == 0) continue;
     cause.fits = std::max(cause.fits, fits);
     if (log.lines <= 1 && failure.call.empty()) c.told = std::max(c.told, static_cast<int>(look.how));
     // Where the log names no call, it may have been another one than the look is about.
     const bool surely = look.call.empty() || !failure.call.empty();
-    if (surely && !look.when.empty() && cause.sure == confidence::possible)
+    // That a framework tells of it says how often it is the cause, and speaks for none.
+    const bool speaks = surely && !look.when.empty() && when->role != event_role::failure &&
+                        when->id != "framework.python" && when->id != "log.plain_program";
+    if (speaks && cause.sure == confidence::possible && cause.against.empty()) {
       cause.sure = confidence::supported;
+      cause.words.push_back(*when);
+    }
     cause.often = std::max(cause.often, std::max(1, static_cast<int>(look.how) - (surely ? 0 : 1)));
   }
   trial_numbers trials, returned, of_framework;
@@ -155,13 +165,14 @@ void weigh_records(candidate& c, const failure_seen& failure, const log_findings
     cause.natural_arms.insert(f.arms.begin(), f.arms.end());
     trials.insert(trials.end(), f.trials.begin(), f.trials.end());
     if (!f.by_driver) returned.insert(returned.end(), f.trials.begin(), f.trials.end());
-    if (!f.framework.empty() && is_of_framework(log, f.framework))
+    if (!f.framework.empty() && f.framework == framework_in(log))
       of_framework.insert(of_framework.end(), f.trials.begin(), f.trials.end());
   }
   cause.natural_trials = distinct(std::move(trials));
   cause.returned_trials = distinct(std::move(returned));
   cause.framework_trials = distinct(std::move(of_framework));
-  if (cause.sure == confidence::possible && cause.natural_trials > 0 && cause.often > 0)
+  if (cause.sure == confidence::possible && cause.natural_trials > 0 && cause.often > 0 &&
+      cause.against.empty())
     cause.sure = confidence::supported;
 }
 
@@ -196,6 +207,21 @@ std::string filled_in(std::string text, const failure_seen& failure) {
   return text;
 }
 
+/// With the names that the log has in its places, if it has all of them.
+std::string text_of(const known_cause& cause, const log_findings& log) {
+  for (std::string text : cause.with_names) {
+    bool has_all = true;
+    for (auto at = text.find('{'); has_all && at != std::string::npos; at = text.find('{')) {
+      const auto end = text.find('}', at);
+      const auto fact = log.facts.find(text.substr(at + 1, end - at - 1));
+      has_all = fact != log.facts.end();
+      if (has_all) text.replace(at, end - at + 1, fact->second.front());
+    }
+    if (has_all) return text;
+  }
+  return cause.text;
+}
+
 /// "CUDA_MODULE_LOADING" of "CUDA_MODULE_LOADING=EAGER: does it still fail?": variables of the environment in a text.
 std::set<std::string> variables_in(const std::string& text) {
   std::set<std::string> all;
@@ -223,14 +249,23 @@ bool is_contradicted(const std::string& text, const ranked_cause& cause) {
 
 const std::string& text_for(const known_check& check, const log_findings& log) {
   const auto own = std::ranges::find_if(
-      check.texts, [&](const framework_cure& text) { return is_of_framework(log, text.of); });
+      check.texts, [&](const framework_cure& text) { return text.of == framework_in(log); });
   return own == check.texts.end() ? check.text : own->text;
+}
+
+/// What the log says of a check near the failure, and whether that is what the causes that it asks for have.
+std::pair<std::optional<log_event>, bool> answer_in(const known_check& check, const log_findings& log,
+                                                    const log_event& failure) {
+  for (const auto* list : {&check.holds_by, &check.refuted_by})
+    for (const log_event& e : log.events)
+      if (is_of(*list, e) && !is_far(e, failure)) return {e, list == &check.holds_by};
+  return {};
 }
 
 /// Of the checks that say something of this failure: one that tells this cause from all others before one that tells it from some, and
 /// before any that cannot come out for this cause alone; then the one that costs least for each cause that it tells this one from.
 void choose_check(candidate& c, const std::vector<candidate>& all, const failure_seen& failure,
-                  const log_findings& log, const knowledge& known) {
+                  const log_event& at, const log_findings& log, const knowledge& known) {
   using merit = std::tuple<bool, bool, double>;  // smaller is better
   std::optional<merit> best;
   for (const known_check& check : known.words.checks) {
@@ -250,21 +285,24 @@ void choose_check(candidate& c, const std::vector<candidate>& all, const failure
     }
     if (others.empty() && all.size() > 1) continue;
     const double told = std::max(1.0, static_cast<double>(others.size()));
-    const merit its{!here.own, others.size() + 1 < all.size(), check.seconds / told};
+    const auto answer = answer_in(check, log, at);
+    const merit its{!here.own, others.size() + 1 < all.size(), answer.first ? 0 : check.seconds / told};
     if (best && its >= *best) continue;
     best = its;
     c.cause.next = next_check{.text = filled_in(text_for(check, log), failure),
                               .seconds = check.seconds,
                               .says = here.says,
                               .others = std::move(others),
-                              .of_records = here.trials};
+                              .of_records = here.trials,
+                              .answered = answer.first,
+                              .holds = answer.first && answer.second == here.own};
   }
 }
 
 /// How near an arm is to the program of the log: 0 its own framework, 1 no framework, 2 another one.
 int distance_to(const log_findings& log, std::string_view arm) {
   const std::string framework = framework_of(arm);
-  return framework.empty() ? 1 : is_of_framework(log, framework) ? 0 : 2;
+  return framework.empty() ? 1 : framework == framework_in(log) ? 0 : 2;
 }
 
 void add_remedies(ranked_cause& cause, const failure_seen& failure, const log_findings& log,
@@ -317,14 +355,13 @@ void add_remedies(ranked_cause& cause, const failure_seen& failure, const log_fi
     });
 }
 
-/// What people do against it: first what is meant for the framework of the log. Nothing that records contradict.
+/// What people do against it: first what is meant for the framework of the log, and nothing that is for another. Nothing that records contradict.
 void add_cures(ranked_cause& cause, const log_findings& log) {
   const auto add = [&](const std::string& text) {
     if (!is_contradicted(text, cause)) cause.cures.push_back(text);
   };
-  if (const auto named = log.facts.find("framework"); named != log.facts.end())
-    for (const framework_cure& cure : cause.what->cures)
-      if (std::ranges::find(named->second, cure.of) != named->second.end()) add(cure.text);
+  for (const framework_cure& cure : cause.what->cures)
+    if (cure.of == framework_in(log)) add(cure.text);
   for (const std::string& text : cause.what->said_to_clear) add(text);
 }
 
@@ -455,6 +492,29 @@ void leave_out_what_is_not_sure(log_findings& log) {
   });
 }
 
+/// What was caught and tried again is no failure, unless the program ended all the same and nothing else tells why.
+void leave_out_what_was_survived(explanation& e, const lexicon& words) {
+  log_findings& log = e.log;
+  const auto fails = [&](const log_event& event) {
+    return event.role == event_role::failure ||
+           std::ranges::any_of(words.events,
+                               [&](const event_pattern& p) { return p.id == event.id && !p.fails.empty(); });
+  };
+  const auto first = std::ranges::find_if(
+      log.events, [&](const log_event& event) { return event.survived && fails(event); });
+  if (first == log.events.end()) return;
+  const bool another = std::ranges::any_of(
+      log.events, [&](const log_event& event) { return !event.survived && fails(event); });
+  const bool ended =
+      std::ranges::any_of(log.events, [](const log_event& event) { return event.id.starts_with("end."); });
+  if (ended && !another) return;
+  if (!another) {
+    e.aside = *first;
+    e.aside->words += " (caught, and tried again)";
+  }
+  std::erase_if(log.events, [](const log_event& event) { return event.survived; });
+}
+
 /// The first event that names a cause and is a failure by itself.
 std::optional<log_event> named_failure(const log_findings& log, const lexicon& words) {
   for (log_event e : log.events) {
@@ -529,7 +589,22 @@ void leave_out_other_ranks(explanation& result) {
   });
 }
 
+/// Of what ended the program and names a GPU library, the first; not where another vendor's GPU failed.
+void add_not_understood(explanation& e) {
+  const auto& events = e.log.events;
+  const bool ended =
+      std::ranges::any_of(events, [](const log_event& event) { return event.id.starts_with("end."); });
+  const auto first = std::ranges::find_if(events, [&](const log_event& event) {
+    return event.role == event_role::fatal && !event.survived &&
+           (event.id != "fatal.library" || ended || e.log.lines - event.line <= lines_behind);
+  });
+  if (first != events.end() &&
+      std::ranges::none_of(events, [](const log_event& event) { return event.id == "process.other_gpu"; }))
+    e.not_understood = *first;
+}
+
 void add_aside(explanation& e, const lexicon& words) {
+  if (e.aside) return;
   auto first = std::ranges::find_if(e.log.events, [](const log_event& event) {
     return event.role == event_role::aside && event.id != "driver.said";
   });
@@ -541,6 +616,24 @@ void add_aside(explanation& e, const lexicon& words) {
   const auto named =
       std::ranges::find_if(words.causes, [&](const known_cause& c) { return is_of(c.named_by, *first); });
   if (named != words.causes.end()) e.aside_cause = &*named;
+}
+
+/// The one in whose lines or traceback the failure stands.
+void put_framework_first(log_findings& log, const std::string& framework) {
+  if (framework.empty()) return;
+  auto& all = log.facts["framework"];
+  std::erase(all, framework);
+  all.insert(all.begin(), framework);
+}
+
+/// A status that is told twice is that of the call with which it is told once.
+void take_call_of_status(log_event& failure, const log_findings& log) {
+  if (!failure.call.empty() || failure.driver) return;
+  std::set<std::string> calls;
+  for (const log_event& e : log.events)
+    if (e.role == event_role::failure && !e.driver && e.status == failure.status && !e.call.empty())
+      calls.insert(e.call);
+  if (calls.size() == 1) failure.call = *calls.begin();
 }
 
 /// The call is not one that records have steps of where the driver names it.
@@ -579,7 +672,7 @@ std::vector<candidate> candidates_for(const log_findings& log, const log_event& 
     candidate c;
     c.index = i;
     c.cause.what = &known.words.causes[i];
-    c.cause.text = c.cause.what->text;
+    c.cause.text = text_of(*c.cause.what, log);
     c.cause.reports = known.reports[i];
     weigh_words(c, log, failure);
     weigh_machine(c, known);
@@ -624,6 +717,7 @@ explanation explain(log_findings log, const knowledge& known, std::size_t at_mos
   explanation result{
       .failure = {}, .process = {}, .causes = {}, .aside = {}, .log = std::move(log), .machine = {}};
   std::vector<candidate> all;
+  leave_out_what_was_survived(result, known.words);
   leave_out_what_is_not_sure(result.log);
   leave_out_what_has_no_causes(result.log, known.words);
   leave_out_other_ranks(result);
@@ -636,8 +730,9 @@ explanation explain(log_findings log, const knowledge& known, std::size_t at_mos
         result.log.events, [](const log_event& e) { return e.role == event_role::failure && !e.driver; });
     result.failure = of_library == result.log.events.end() ? *result.driver : *of_library;
   }
-  for (const log_event& e : result.log.events) {
+  for (log_event e : result.log.events) {
     if (result.driver || e.role != event_role::failure) continue;
+    take_call_of_status(e, result.log);
     if (!result.failure) result.failure = e;
     all = candidates_for(result.log, e, known);
     if (std::ranges::any_of(all, [](const candidate& c) { return c.cause.fits > 0; })) {
@@ -647,14 +742,17 @@ explanation explain(log_findings log, const knowledge& known, std::size_t at_mos
   }
   if (!result.failure) result.failure = named_failure(result.log, known.words);
   if (!result.failure) {
+    add_not_understood(result);
     add_aside(result, known.words);
     return result;
   }
-  const auto frameworks = result.log.facts.find("framework");
-  result.page = known.words.page_of(
-      result.failure->status, result.failure->call,
-      frameworks == result.log.facts.end() ? std::span<const std::string>() : frameworks->second);
+  result.aside.reset();
+  put_framework_first(result.log, result.failure->framework);
   if (all.empty()) all = candidates_for(result.log, *result.failure, known);
+
+  const std::string framework = framework_in(result.log);
+  result.page = known.words.page_of(result.failure->status, result.failure->call, {&framework, 1},
+                                    all.empty() ? std::string_view() : all.front().cause.what->id);
 
   std::vector<candidate> chosen;
   std::map<std::string, std::size_t> classes;
@@ -666,7 +764,7 @@ explanation explain(log_findings log, const knowledge& known, std::size_t at_mos
   for (candidate& c : chosen) {
     add_remedies(c.cause, seen, result.log, known);
     add_cures(c.cause, result.log);
-    choose_check(c, chosen, seen, result.log, known);
+    choose_check(c, chosen, seen, *result.failure, result.log, known);
     add_arm(c.cause, seen, result.log, known);
   }
   for (candidate& c : chosen) {

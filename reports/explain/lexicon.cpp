@@ -21,7 +21,10 @@ std::span<const enum_name<event_role>> names_of(event_role) {
   static constexpr std::array all{enum_name<event_role>{event_role::failure, "failure"},
                                   enum_name<event_role>{event_role::cause, "cause"},
                                   enum_name<event_role>{event_role::condition, "condition"},
+                                  enum_name<event_role>{event_role::context, "context"},
                                   enum_name<event_role>{event_role::aside, "aside"},
+                                  enum_name<event_role>{event_role::fatal, "fatal"},
+                                  enum_name<event_role>{event_role::survived, "survived"},
                                   enum_name<event_role>{event_role::noise, "noise"}};
   return all;
 }
@@ -78,6 +81,7 @@ template <class Fields>
 void describe_fields(known_cause& c, Fields& f) {
   f.required("id", c.id);
   f.required("text", c.text);
+  f("with_names", c.with_names);
   f("arms", c.arms);
   f("failures", c.failures);
   f("looks", c.looks);
@@ -105,6 +109,8 @@ void describe_fields(known_check& c, Fields& f) {
   f("observes", c.observes);
   f("answers", c.answers);
   f("otherwise", c.otherwise);
+  f("holds_by", c.holds_by);
+  f("refuted_by", c.refuted_by);
 }
 template <class Fields>
 void describe_fields(gpu_model& g, Fields& f) {
@@ -127,6 +133,7 @@ void describe_fields(message_page& p, Fields& f) {
   f.required("says", p.says);
   f("call", p.call);
   f("framework", p.framework);
+  f("cause", p.cause);
   f("texts", p.texts);
   f("snippet", p.snippet);
 }
@@ -159,7 +166,9 @@ void check_names(const lexicon& known, const fs::path& folder) {
                                "log.gpu_older_than_toolkit",
                                "log.driver_older_than_toolkit",
                                "log.two_cuda_versions",
-                               "log.memory_nearly_full",
+                               "memory.full",
+                               "memory.asked",
+                               "memory.enough",
                                "log.extents_over_32_bits",
                                "log.plain_program",
                                "log.type_newer_than_gpu",
@@ -168,10 +177,12 @@ void check_names(const lexicon& known, const fs::path& folder) {
                                "driver.said"};
   for (const error_name& e : known.errors) events.insert("error." + e.name);
   for (const gpu_model& g : known.gpus) events.insert("gpu." + g.family);
-  for (const char* xid : {"13", "31", "48", "61", "62", "63", "64", "74", "79", "92", "94", "95", "119"})
-    events.insert(fmt::format("error.Xid {}", xid));
+  for (int xid = 1; xid < 200; ++xid) events.insert(fmt::format("error.Xid {}", xid));
+  std::set<std::string> ids;
   for (const event_pattern& e : known.events) {
-    if (!events.insert(e.id).second) refuse("the event " + e.id + " is there twice");
+    if (!ids.insert(e.id).second) refuse("the event " + e.id + " is there twice");
+    // Words of people are no evidence.
+    if (e.role != event_role::context && e.role != event_role::survived) events.insert(e.id);
     if (!e.fails.empty() && e.role != event_role::cause)
       refuse("the event " + e.id + " fails and is no cause");
   }
@@ -194,6 +205,10 @@ void check_names(const lexicon& known, const fs::path& folder) {
   static const std::set<std::string> observed{"", "last_error", "context", "error_before", "free_memory"};
   for (const known_check& c : known.checks) {
     if (!observed.contains(c.observes)) refuse("the check " + c.id + " observes " + c.observes);
+    for (const auto* list : {&c.holds_by, &c.refuted_by})
+      for (const std::string& pattern : *list)
+        if (!any_fits(pattern, events))
+          refuse("the check " + c.id + " names the event " + pattern + ", which is not there");
     for (const check_answer& a : c.answers)
       for (const std::string& pattern : a.causes)
         if (!any_fits(pattern, causes)) refuse(c.id + " names the cause " + pattern + ", which is not there");
@@ -225,11 +240,13 @@ std::string lexicon::canonical(std::string_view status) const {
 }
 
 const message_page* lexicon::page_of(const std::string& status, const std::string& call,
-                                     std::span<const std::string> frameworks) const {
+                                     std::span<const std::string> frameworks,
+                                     std::string_view first_cause) const {
   const message_page* best = nullptr;
   int most = -1;
   for (const message_page& p : pages) {
     if (p.status != status || (!p.call.empty() && !matches(p.call, call))) continue;
+    if (!p.cause.empty() && !first_cause.empty() && !matches(p.cause, std::string(first_cause))) continue;
     if (!p.framework.empty() && std::ranges::find(frameworks, p.framework) == frameworks.end()) continue;
     const int says = (p.framework.empty() ? 0 : 2) + (p.call.empty() ? 0 : 1);
     if (says > most) best = &p;

@@ -19,9 +19,12 @@ namespace cufault {
 enum class event_role {
   failure,    ///< something failed: it has a status, and perhaps a call
   cause,      ///< names a cause by itself
-  condition,  ///< a circumstance: a framework, a version, a word that speaks for a cause
+  condition,  ///< a circumstance that a program printed: a version, a setting, a number that speaks for a cause
+  context,  ///< words of people, paths, names of projects: they choose among remedies, and speak for no cause
   aside,  ///< something else failed: host memory, another program; said where nothing of a GPU library failed
-  noise,  ///< known and harmless: nothing else is looked for in its line
+  fatal,  ///< ended the program; with the name of a GPU library in its line, a failure even where nothing of it is understood
+  survived,  ///< the failure in its line, or directly above, was caught and got over
+  noise,     ///< known and harmless: nothing else is looked for in its line
 };
 std::span<const enum_name<event_role>> names_of(event_role);
 
@@ -86,6 +89,8 @@ struct known_cause {
   std::string id;    ///< "memory_exhausted.device_full": its class, and which of these
   std::string text;  ///< one line
   std::vector<std::string>
+      with_names{};  ///< likewise, with places for facts: "{library}"; the first of which the log has all
+  std::vector<std::string>
       arms{};  ///< CASE/ARM that show it, patterns; of an arm the cause with the longest pattern
   std::vector<std::string> failures{};  ///< of the catalogue of field failures
   std::vector<failure_pattern>
@@ -118,7 +123,8 @@ struct known_check {
   std::string
       observes{};  ///< what a record holds of it: "last_error", "context", "error_before", "free_memory"; empty: only answers
   std::vector<check_answer> answers{};
-  std::string otherwise{};  ///< what it says under all other causes
+  std::string otherwise{};                            ///< what it says under all other causes
+  std::vector<std::string> holds_by{}, refuted_by{};  ///< events that say that an answer is so, or is not
 };
 
 /// hardware.json: which toolkit has code for which GPU, and which driver it needs.
@@ -141,6 +147,7 @@ struct message_page {
   std::string says{};                ///< the page's first sentences: what the failure is
   std::string call{};                ///< that failed, a pattern; empty: any
   std::string framework{};           ///< that the log is of; empty: any
+  std::string cause{};               ///< that it is of, where the status has others; empty: any
   std::vector<std::string> texts{};  ///< as programs print it; the first one is explained, or the status
   std::string
       snippet{};  ///< CASE/ARM of the code that fails; that of the corrected code ends with _corrected
@@ -167,8 +174,10 @@ struct lexicon {
   /// The name that records use for an error, or the text itself: CUDA_ERROR_OUT_OF_MEMORY, OUT_OF_MEMORY.
   [[nodiscard]] std::string canonical(std::string_view status) const;
   /// The page that says most of a failure in a log of these frameworks: by its framework, then by its call; nullptr where none has its status.
+  /// `first_cause`: empty where none is known, which leaves out no page.
   [[nodiscard]] const message_page* page_of(const std::string& status, const std::string& call = {},
-                                            std::span<const std::string> frameworks = {}) const;
+                                            std::span<const std::string> frameworks = {},
+                                            std::string_view first_cause = {}) const;
   /// nullptr where there is none; `library`: how its name begins.
   [[nodiscard]] const error_name* by_code(std::string_view library, std::int64_t code) const;
 };

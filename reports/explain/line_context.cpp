@@ -107,10 +107,22 @@ std::optional<double> time_of(std::string_view line) {
 }
 
 /// Behind a bullet or a commit: "fix", "docs(api)", "improved".
-constexpr std::array<std::string_view, 26> words_of_changes{
-    "fix",      "fixed", "fixes",  "fixing", "feat",     "feature", "perf",    "docs",     "doc",
-    "chore",    "test",  "tests",  "build",  "ci",       "add",     "added",   "adds",     "improve",
-    "improved", "avoid", "handle", "update", "refactor", "revert",  "support", "changelog"};
+constexpr std::array<std::string_view, 31> words_of_changes{
+    "fix",     "fixed",     "fixes",    "fixing", "feat",     "feature",  "perf",      "docs",
+    "doc",     "chore",     "test",     "tests",  "build",    "ci",       "add",       "added",
+    "adds",    "improve",   "improved", "avoid",  "handle",   "update",   "refactor",  "revert",
+    "support", "changelog", "bugfix",   "hotfix", "resolved", "resolves", "workaround"};
+
+constexpr std::array<std::string_view, 18> libraries{
+    "cuda",     "cublas",   "cublaslt", "cudnn",    "nccl",   "cusolver",
+    "cusparse", "cufft",    "curand",   "cutensor", "nvrtc",  "nvjitlink",
+    "nvshmem",  "tensorrt", "trt",      "cutlass",  "triton", "compute capability"};
+
+/// Names of exceptions that tell of the program's own source, or of something of its own that is missing.
+constexpr std::array<std::string_view, 11> other_exceptions{
+    "modulenotfounderror", "filenotfounderror", "keyerror",          "nameerror",
+    "attributeerror",      "syntaxerror",       "keyboardinterrupt", "systemexit",
+    "calledprocesserror",  "compilationerror",  "compileexception"};
 
 /// In the clause before the words.
 constexpr std::array<std::string_view, 46> denials{
@@ -165,7 +177,29 @@ bool is_in(const auto& words, std::string_view word) {
   return std::ranges::find(words, word) != words.end();
 }
 
-/// "1a2b3c4 Handle" or "[main 1a2b3c4] Handle": a commit.
+/// "... (#123)": the title of a change.
+bool ends_with_change(std::string_view text) {
+  while (text.ends_with(' ')) text.remove_suffix(1);
+  if (!text.ends_with(')')) return false;
+  text.remove_suffix(1);
+  std::size_t digits = 0;
+  while (digits < text.size() && is_digit_at(text, text.size() - 1 - digits)) ++digits;
+  return digits > 0 && text.substr(0, text.size() - digits).ends_with("(#");
+}
+
+bool is_name(char c) {
+  return is_letter(c) || (c >= '0' && c <= '9');
+}
+
+/// "sm_89" or "sm89" at the place.
+bool is_architecture(std::string_view lower, std::size_t at) {
+  if (!lower.substr(at).starts_with("sm") || (at > 0 && is_name(lower[at - 1]))) return false;
+  std::size_t end = at + 2;
+  if (end < lower.size() && lower[end] == '_') ++end;
+  return is_digit_at(lower, end) && is_digit_at(lower, end + 1);
+}
+
+/// "1a2b3c4 Handle", "1a2b3c4 (HEAD -> main) Handle" or "[main 1a2b3c4] Handle": a commit.
 bool begins_with_commit(std::string_view text) {
   if (text.starts_with('[')) text.remove_prefix(std::min(text.find(' '), text.size() - 1) + 1);
   std::size_t length = 0, digits = 0;
@@ -174,7 +208,8 @@ bool begins_with_commit(std::string_view text) {
   if (digits == 0 || digits == length || (length != 40 && (length < 6 || length > 12))) return false;
   text.remove_prefix(length);
   if (text.starts_with(']')) text.remove_prefix(1);
-  return text.size() > 1 && text[0] == ' ' && is_letter(text[1]);
+  if (text.starts_with(" (")) text.remove_prefix(std::min(text.find(')'), text.size() - 1) + 1);
+  return text.size() > 1 && text[0] == ' ' && (is_letter(text[1]) || text[1] == '[');
 }
 
 std::string_view first_word(std::string_view text) {
@@ -198,9 +233,9 @@ bool speaks_of_no_failure(std::string_view lower) {
     for (const std::string_view result : {" passed", " xfail", " xpass", " xfailed", " skipped"}) {
       if (!lower.substr(at).starts_with(result)) continue;
       const std::string_view behind = lower.substr(at + result.size());
-      if (behind.empty() || behind.starts_with(" [") || behind.starts_with(" (") ||
-          behind.starts_with(" in ") || behind.starts_with(", ") ||
-          behind.find("::") != std::string_view::npos)
+      const bool in_time = behind.starts_with(" in ") && is_digit_at(behind, 4);
+      if (behind.empty() || behind.starts_with(" [") || behind.starts_with(" (") || in_time ||
+          behind.starts_with(" '") || behind.starts_with(", ") || behind.find("::") != std::string_view::npos)
         return true;
     }
   for (const std::string_view result :
@@ -209,21 +244,28 @@ bool speaks_of_no_failure(std::string_view lower) {
   const auto at = lower.find_first_not_of(' ');
   if (at == std::string_view::npos) return false;
   std::string_view text = lower.substr(at);
-  if (begins_with_commit(text) || std::ranges::any_of(beginnings_of_source, [&](std::string_view beginning) {
-        return text.starts_with(beginning);
-      }))
+  if (ends_with_change(text) || begins_with_commit(text) || text.starts_with("merge pull request") ||
+      std::ranges::any_of(beginnings_of_source,
+                          [&](std::string_view beginning) { return text.starts_with(beginning); }))
     return true;
-  if (text.starts_with("$ ") || text.starts_with("ok ") || text.starts_with("xfail ")) return true;
+  if (text.starts_with("$ ") || text.starts_with("ok ") || text.starts_with("xfail ") ||
+      text.starts_with("skipped "))
+    return true;
   if (text.size() > 2 && text.starts_with("--") && is_letter(text[2])) return true;
   bool listed = false;
-  while (text.starts_with("- ") || text.starts_with("* ") || text.starts_with("+ ")) {
+  while (text.starts_with("- ") || text.starts_with("* ") || text.starts_with("+ ") ||
+         text.starts_with("| ")) {
     text.remove_prefix(2);
     listed = true;
   }
+  if (listed && begins_with_commit(text)) return true;
+  const bool in_brackets = text.starts_with('[');
+  if (in_brackets) text.remove_prefix(1);
   const std::string_view word = first_word(text);
   if (!is_in(words_of_changes, word)) return false;
   const std::string_view behind = text.substr(word.size());
-  return behind.starts_with(":") || behind.starts_with("(") || (listed && behind.starts_with(" "));
+  return behind.starts_with(":") || behind.starts_with("(") || (listed && behind.starts_with(" ")) ||
+         (in_brackets && behind.starts_with("]"));
 }
 
 bool is_only_spoken_of(std::string_view lower, std::size_t begin, std::size_t end) {
@@ -269,6 +311,78 @@ bool is_exception(std::string_view line) {
     return false;
   for (const std::string_view kind : {"Error", "Exception", "Interrupt", "Exit", "OutOfResources"})
     if (name.ends_with(kind)) return true;
+  return false;
+}
+
+bool names_gpu_library(std::string_view lower) {
+  const std::string_view exception = lower.substr(0, lower.find_first_of(": "));
+  const bool is_typed = lower.substr(exception.size()).starts_with(':');
+  const auto dot = exception.rfind('.');
+  if (is_typed &&
+      is_in(other_exceptions, dot == std::string_view::npos ? exception : exception.substr(dot + 1)))
+    return false;
+  if (lower.find("nvrtc_error_compilation") != std::string_view::npos) return false;
+  char quote = 0;
+  for (std::size_t at = 0; at < lower.size(); ++at) {
+    const char c = lower[at];
+    if (quote != 0) {
+      if (c == quote) quote = 0;
+      continue;
+    }
+    const bool begins = at == 0 || !is_name(lower[at - 1]);
+    if (c == '"' || c == '`' || (c == '\'' && begins)) {
+      if (lower.find(c, at + 1) != std::string_view::npos) quote = c;
+      continue;
+    }
+    if (!begins) continue;
+    if (is_architecture(lower, at)) return true;
+    const bool in_type = is_typed && at < exception.size();
+    for (const std::string_view library : libraries) {
+      if (!lower.substr(at).starts_with(library)) continue;
+      const std::size_t end = at + library.size();
+      const char before = at == 0 ? ' ' : lower[at - 1], behind = end < lower.size() ? lower[end] : ' ';
+      if (is_name(behind) || before == '/' || behind == '/' || behind == '-') continue;
+      const bool is_part =
+          (before == '.' || (behind == '.' && end + 1 < lower.size() && is_name(lower[end + 1])));
+      if (!is_part || in_type) return true;
+    }
+  }
+  return false;
+}
+
+bool names_native_source(std::string_view lower) {
+  for (const std::string_view end : {".cu", ".cpp", ".cc", ".c"})
+    for (auto at = lower.find(end); at != std::string_view::npos; at = lower.find(end, at + 1)) {
+      const std::size_t behind = at + end.size();
+      if (behind < lower.size() && (lower[behind] == ':' || lower[behind] == '(') &&
+          is_digit_at(lower, behind + 1))
+        return true;
+    }
+  return false;
+}
+
+bool is_in_address(std::string_view lower, std::size_t begin) {
+  if (lower.find("licen") != std::string_view::npos) return true;
+  std::size_t first = begin;
+  while (first > 0 && std::string_view(" \t\"'(<[").find(lower[first - 1]) == std::string_view::npos) --first;
+  const std::string_view word = lower.substr(first, begin - first);
+  return word.find("://") != std::string_view::npos || word.starts_with("www.") ||
+         word.starts_with("github.com/") || word.starts_with("huggingface.co/");
+}
+
+bool is_head_of_commit(std::string_view line) {
+  constexpr std::string_view head = "commit ";
+  constexpr std::size_t digits = 40;
+  if (!line.starts_with(head) || line.size() < head.size() + digits) return false;
+  return std::ranges::all_of(line.substr(head.size(), digits),
+                             [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
+}
+
+bool is_of_commit(std::string_view line) {
+  if (line.empty() || line.front() == ' ') return true;
+  for (const std::string_view head : {"Author:", "AuthorDate:", "Commit:", "CommitDate:", "Date:", "Merge:",
+                                      "diff --git ", "index ", "--- ", "+++ ", "@@ ", "+", "-"})
+    if (line.starts_with(head)) return true;
   return false;
 }
 

@@ -30,6 +30,21 @@ bool is_only_spoken_of(std::string_view lower, std::size_t begin, std::size_t en
 /// Whether a line is the last one of a Python traceback: "RuntimeError: ...", "torch.OutOfMemoryError: ...".
 bool is_exception(std::string_view line);
 
+/// Whether a line that ends a program names a library for GPUs, or a GPU's architecture. In lower case. What stands in quotes, in a path or
+/// in a longer word is the name of something else; the name of an exception counts.
+bool names_gpu_library(std::string_view lower);
+
+/// Whether a line gives a place in a source of C or C++: "main.cu:12", "gemm.cpp(78)". In lower case.
+bool names_native_source(std::string_view lower);
+
+/// Whether text at `begin` is part of an address or of a licence: names of projects in it say nothing of the program. In lower case.
+bool is_in_address(std::string_view lower, std::size_t begin);
+
+/// "commit 0123...", the head of a commit in what git prints.
+bool is_head_of_commit(std::string_view line);
+/// What can stand below one.
+bool is_of_commit(std::string_view line);
+
 /// Without spaces and the bars of a box at both ends.
 std::string_view without_box(std::string_view line);
 

@@ -76,6 +76,19 @@ TEST(event_finder, takes_the_call_from_a_line_nearby) {
               ElementsAre(" CUBLAS_STATUS_NOT_SUPPORTED"));
 }
 
+TEST(event_finder, finds_the_words_of_the_driver_and_of_other_libraries) {
+  EXPECT_THAT(failures("RuntimeError: CUDA driver error: invalid argument"),
+              ElementsAre(" cudaErrorInvalidValue"));
+  EXPECT_THAT(failures("RuntimeError: CUDA driver error: device not ready"),
+              ElementsAre(" cudaErrorNotReady"));
+  EXPECT_THAT(
+      failures(
+          "RuntimeError: cuDNN error: CUDNN_STATUS_NOT_SUPPORTED. This error may appear if you passed in "
+          "a non-contiguous input."),
+      ElementsAre(" CUDNN_STATUS_NOT_SUPPORTED"));
+  EXPECT_THAT(failures("12 passed in 3.2s, cuDNN error: CUDNN_STATUS_NOT_SUPPORTED"), IsEmpty());
+}
+
 TEST(event_finder, takes_no_success_and_no_comparison_for_a_failure) {
   EXPECT_THAT(failures("cublasCreate: CUBLAS_STATUS_SUCCESS, cudaSuccess, CUDA_SUCCESS"), IsEmpty());
   EXPECT_THAT(failures("Check failed: e == cudaErrorCudartUnloading || cudaErrorNoDevice != e"), IsEmpty());
@@ -84,7 +97,7 @@ TEST(event_finder, takes_no_success_and_no_comparison_for_a_failure) {
 
 TEST(event_finder, keeps_the_first_of_equal_events_and_counts_them) {
   const auto found = findings("\n\nout of memory\nfine\nout of memory\n");
-  ASSERT_EQ(found.events.size(), 2U);  // the other one: that no framework is named
+  ASSERT_EQ(found.events.size(), 1U);
   EXPECT_EQ(found.events[0].line, 3U);
   EXPECT_EQ(found.events[0].times, 2U);
   EXPECT_EQ(found.lines, 5U);
@@ -171,8 +184,11 @@ TEST(event_finder, finds_statuses_of_other_libraries) {
 TEST(event_finder, takes_no_circumstance_from_the_source_that_a_message_repeats) {
   EXPECT_THAT(ids("CUDA error: CUBLAS_STATUS_INVALID_VALUE when calling `cublasGemmEx( handle, m, lda, ldb, "
                   "workspace)`"),
-              Not(Contains("sizes.strides")));
-  EXPECT_THAT(ids("lda and ldb"), Contains("sizes.strides"));
+              Not(Contains("workspace.setting")));
+  EXPECT_THAT(ids("CUDA error: CUBLAS_STATUS_INVALID_VALUE when calling `cublasGemmEx( handle, m, "
+                  "CUBLAS_COMPUTE_32F)`"),
+              Not(Contains("types.compute")));
+  EXPECT_THAT(ids("CUBLAS_COMPUTE_32F"), Contains("types.compute"));
 }
 
 TEST(event_finder, concludes_from_versions_that_stand_apart) {
@@ -184,10 +200,90 @@ TEST(event_finder, concludes_from_versions_that_stand_apart) {
   EXPECT_THAT(ids("CUDA 12.4\nDriver Version: 535.104.05\n"), Not(Contains("log.driver_older_than_toolkit")));
   EXPECT_THAT(ids("torch 2.1.2+cu121\nnvidia/cuda:12.9.1\n"), Contains("log.two_cuda_versions"));
   EXPECT_THAT(ids("torch 2.1.2+cu121\nCUDA 12.1.105\n"), Not(Contains("log.two_cuda_versions")));
-  EXPECT_THAT(ids("23900MiB / 24576MiB"), Contains("log.memory_nearly_full"));
-  EXPECT_THAT(ids("900MiB / 24576MiB"), Not(Contains("log.memory_nearly_full")));
-  EXPECT_THAT(ids("cublasLtMatmul"), Contains("log.plain_program"));
-  EXPECT_THAT(ids("import torch"), Not(Contains("log.plain_program")));
+  EXPECT_THAT(ids("cublasSgemm failed with status 7 at gemm.cu:12"), Contains("log.plain_program"));
+  EXPECT_THAT(ids("cublasSgemm failed with status 7"), Not(Contains("log.plain_program")));
+  EXPECT_THAT(
+      ids("RuntimeError: CUDA error: CUBLAS_STATUS_INVALID_VALUE when calling `cublasSgemm(` at a.cpp:7"),
+      Not(Contains("log.plain_program")));
+}
+
+struct memory_text {
+  const char *log, *id, *words;
+};
+class memory_in_a_log : public testing::TestWithParam<memory_text> {};
+
+TEST_P(memory_in_a_log, is_read_with_its_line_and_compared) {
+  const log_findings found = findings("first line\n" + std::string(GetParam().log));
+  const auto at = std::ranges::find_if(found.events, [](const log_event& e) {
+    return e.id == "memory.full" || e.id == "memory.asked" || e.id == "memory.enough" ||
+           e.id == "memory.some";
+  });
+  ASSERT_NE(at, found.events.end()) << GetParam().log;
+  EXPECT_EQ(at->id, GetParam().id);
+  EXPECT_EQ(at->words, GetParam().words);
+  EXPECT_EQ(at->line, 2U);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    each, memory_in_a_log,
+    testing::Values(
+        memory_text{"GPU 0 has a total capacity of 23.65 GiB of which 10.25 MiB is free.", "memory.full",
+                    "10.25 MiB of 23.65 GiB is free"},
+        memory_text{"Memory usage: 2624061440 bytes free, 12524191744 bytes total.", "memory.enough",
+                    "2.44 GiB of 11.66 GiB is free"},
+        memory_text{
+            "Tried to allocate 9.00 GiB. GPU 0 has a total capacity of 79.15 GiB of which 8.25 GiB is "
+            "free.",
+            "memory.asked", "9 GiB is asked for, and 8.25 GiB of 79.15 GiB is free"},
+        memory_text{"GPU 0 has a total capacity of 23.65 GiB of which 1.5 GiB is free.", "memory.some",
+                    "1.5 GiB of 23.65 GiB is free"},
+        memory_text{"Tried to allocate 2.00 GiB (GPU 0; 7.79 GiB total capacity; 5.20 GiB already allocated; "
+                    "1.10 GiB free; 5.31 GiB reserved in total by PyTorch)",
+                    "memory.asked", "2 GiB is asked for, and 1.1 GiB of 7.79 GiB is free"},
+        memory_text{"| N/A   41C    P0    68W / 300W |  24500MiB / 24576MiB |      0%      Default |",
+                    "memory.full", "76 MiB of 24 GiB is free"},
+        memory_text{"Free memory on device (0.21/23.64 GiB) on startup is less than desired", "memory.full",
+                    "215.04 MiB of 23.64 GiB is free"},
+        memory_text{"using device CUDA0 (NVIDIA GeForce RTX 3090) - 120 MiB free", "memory.full",
+                    "120 MiB is free"},
+        memory_text{"library=cuda total=\"23.6 GiB\" available=\"22.1 GiB\"", "memory.enough",
+                    "22.1 GiB of 23.6 GiB is free"}));
+
+TEST(event_finder, says_nothing_of_memory_that_was_free_when_the_program_had_ended) {
+  EXPECT_THAT(ids("| 0%  24C  P8  9W / 300W |  3MiB / 24576MiB |"), Not(Contains("memory.enough")));
+  EXPECT_THAT(ids("disk: 3 GB free of 10 GB"), Not(Contains("memory.enough")));
+  EXPECT_THAT(ids("Memory usage: 99999999999999999999999 bytes free, 0 bytes total"), IsEmpty());
+}
+
+TEST(event_finder, multiplies_the_extents_of_a_shape) {
+  EXPECT_THAT(ids("x torch.Size([65536, 40000])"), Contains("sizes.shape"));
+  EXPECT_THAT(ids("f32[65536,40000]{1,0} fusion"), Contains("sizes.shape"));
+  EXPECT_THAT(ids("x torch.Size([4096, 4096])"), Not(Contains("sizes.shape")));
+  EXPECT_THAT(ids("shape: [batch, 65536, 40000]"), Not(Contains("sizes.shape")));
+}
+
+TEST(event_finder, keeps_no_word_of_people_and_no_name_of_a_project_as_an_event) {
+  for (const char* words :
+       {"import transformers", "xla/stream_executor/cuda/cuda_blas.cc", "the workspace of the project",
+        "vocab_size = 32000", "PyTorch 2.6 in docker on a GPU", "site-packages/torch/nn/modules/linear.py"})
+    EXPECT_THAT(ids(words), IsEmpty()) << words;
+}
+
+std::vector<std::string> frameworks(std::string_view text) {
+  const log_findings found = findings(text);
+  const auto at = found.facts.find("framework");
+  return at == found.facts.end() ? std::vector<std::string>{} : at->second;
+}
+
+TEST(event_finder, takes_a_framework_from_what_programs_print_and_from_no_address_licence_or_prose) {
+  EXPECT_THAT(frameworks("  File \"/v/lib/python3.11/site-packages/torch/nn/modules/linear.py\", line 125"),
+              ElementsAre("PyTorch"));
+  EXPECT_THAT(frameworks("faster than PyTorch\nggml_cuda_init: found 1 CUDA devices:"),
+              ElementsAre("llama.cpp"));
+  EXPECT_THAT(
+      frameworks("kv 12: general.license.link = x/PyTorch/LICENSE\nhttps://huggingface.co/torch/PyTorch"),
+      IsEmpty());
+  EXPECT_THAT(frameworks("PyTorch version: 2.6"), ElementsAre("PyTorch"));
 }
 
 TEST(event_finder, reads_colour_codes_half_utf_8_and_other_languages) {

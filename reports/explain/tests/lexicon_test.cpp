@@ -85,6 +85,25 @@ TEST(tables, hold_no_address_and_no_name_of_a_report) {
   }
 }
 
+/// The first answer shows them whole in ten lines of 40 columns.
+TEST(tables, have_short_texts) {
+  constexpr std::size_t longest_cause = 90, longest_cure = 110, longest_check = 110;
+  const lexicon known = load_lexicon(CUFAULT_EXPLAIN_FOLDER);
+  for (const known_cause& c : known.causes) {
+    EXPECT_LE(c.text.size(), longest_cause) << c.id;
+    for (const std::string& text : c.said_to_clear)
+      EXPECT_LE(text.size(), longest_cure) << c.id << ": " << text;
+    for (const framework_cure& cure : c.cures)
+      EXPECT_LE(cure.text.size(), longest_cure) << c.id << ": " << cure.text;
+  }
+  for (const known_check& c : known.checks) {
+    std::size_t text = c.text.size(), says = c.otherwise.size();
+    for (const framework_cure& own : c.texts) text = std::max(text, own.text.size());
+    for (const check_answer& a : c.answers) says = std::max(says, a.says.size());
+    EXPECT_LE(text + says, longest_check) << c.id;
+  }
+}
+
 TEST(tables, name_errors_by_every_name_and_number) {
   const lexicon known = load_lexicon(CUFAULT_EXPLAIN_FOLDER);
   EXPECT_EQ(known.canonical("CUDA_ERROR_OUT_OF_MEMORY"), "cudaErrorMemoryAllocation");
@@ -136,9 +155,17 @@ TEST_F(changed_tables, are_refused_where_an_event_is_there_twice) {
               HasSubstr("cublas.bare is there twice"));
 }
 TEST_F(changed_tables, are_refused_where_a_circumstance_fails) {
-  EXPECT_THAT(
-      lexicon_refusal("events/pytorch.json", "\"pytorch.words\",", "\"pytorch.words\", \"fails\": \"X\","),
-      HasSubstr("pytorch.words fails and is no cause"));
+  EXPECT_THAT(lexicon_refusal("events/pytorch.json", "\"pytorch.printed\",",
+                              "\"pytorch.printed\", \"fails\": \"X\","),
+              HasSubstr("pytorch.printed fails and is no cause"));
+}
+TEST_F(changed_tables, are_refused_where_a_cause_rests_on_words_that_only_name_a_framework) {
+  EXPECT_THAT(lexicon_refusal("causes.json", "\"cuda.assertion\"", "\"pytorch.named\""),
+              HasSubstr("pytorch.named"));
+}
+TEST_F(changed_tables, are_refused_where_a_check_is_answered_by_an_event_that_is_not_there) {
+  EXPECT_THAT(lexicon_refusal("checks.json", "\"memory.enough\"", "\"memory.enugh\""),
+              HasSubstr("memory.enugh"));
 }
 TEST_F(changed_tables, are_refused_where_a_key_is_unknown) {
   EXPECT_THAT(lexicon_refusal("events/cublas.json", "\"role\"", "\"rule\""), HasSubstr("cublas.json"));
