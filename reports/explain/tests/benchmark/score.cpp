@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 // How often `explain` names the right class of cause: of public reports whose cause is confirmed, and of programs that were run on a GPU
-// with a known mistake; and how often it names one where nothing of a GPU library failed. Prints the score by class and the misses.
+// with a known mistake; and how often it names one where nothing of a GPU library failed. Prints the score by class, how often the first
+// cause was right by how sure it is said to be, and the misses. Reports on which nothing was tuned, held_out.json, are measured apart.
 // Exit code 1: lower than before, or a false answer; 2: bad input.
 #include "reports/base/json_fields.hpp"
 #include "reports/base/json_input.hpp"
@@ -79,6 +80,19 @@ std::vector<text_with_cause> healthy_logs(const fs::path& folder, const fs::path
   return all;
 }
 
+/// "supported by N recorded trials": what how_sure() says, without its numbers.
+std::string level_of(const ranked_cause& c) {
+  std::string level;
+  for (const char letter : how_sure(c)) {
+    const bool is_digit = letter >= '0' && letter <= '9';
+    if (!is_digit)
+      level += letter;
+    else if (!level.ends_with('N'))
+      level += 'N';
+  }
+  return level.ends_with("trial") ? level + "s" : level;
+}
+
 struct score {
   int all = 0, first = 0, three = 0;
   void add(int place) {
@@ -97,6 +111,7 @@ score measure(const std::string& title, const std::vector<text_with_cause>& text
               bool verbose) {
   score total;
   std::map<std::string, score> by_class;
+  std::map<std::string, std::pair<int, int>> by_level;  // first causes: right, all
   std::vector<std::string> misses, others;
   event_finder finder(known.words);
   for (const text_with_cause& t : texts) {
@@ -111,6 +126,11 @@ score measure(const std::string& title, const std::vector<text_with_cause>& text
     }
     total.add(place);
     by_class[t.cause_class()].add(place);
+    if (!e.causes.empty()) {
+      auto& [right, of] = by_level[level_of(e.causes.front())];
+      right += place == 1 ? 1 : 0;
+      ++of;
+    }
     if (place == 1 && t.cause != t.cause_class() && t.cause != e.causes.front().what->id)
       others.push_back(fmt::format("{}: {}, and it said {}", t.name, t.cause, e.causes.front().what->id));
     if (place != 1)
@@ -131,6 +151,9 @@ score measure(const std::string& title, const std::vector<text_with_cause>& text
   }
   fmt::print("{}\n  {:<30} {}\n", title, "all", total.text());
   for (const auto& [name, s] : by_class) fmt::print("  {:<30} {}\n", name, s.text());
+  for (const auto& [level, count] : by_level)
+    fmt::print("  first cause {}: {:.0f} % of {} right\n", level, 100.0 * count.first / count.second,
+               count.second);
   if (!misses.empty()) fmt::print("  not first:\n    {}\n", fmt::join(misses, "\n    "));
   if (!others.empty())
     fmt::print("  another cause of the class first:\n    {}\n", fmt::join(others, "\n    "));
@@ -147,9 +170,10 @@ int false_answers(const std::string& title, const std::vector<text_with_cause>& 
     finder.add(t.text);
     const explanation e = explain(finder.finish(), known);
     ++all;
-    if (!e.failure) continue;
+    const auto& said = e.failure ? e.failure : e.not_understood;
+    if (!said) continue;
     ++wrong;
-    fmt::print("false answer: {}: line {}: {}\n", t.name, e.failure->line, e.failure->words);
+    fmt::print("false answer: {}: line {}: {}\n", t.name, said->line, said->words);
   }
   fmt::print("{}: {}, false answers: {}\n", title, all, wrong);
   return wrong;
@@ -182,6 +206,10 @@ int run(std::vector<std::string> words) {
   measured("public reports", public_reports(benchmark / "reports.json"));
   measured("programs", programs.plain);
   measured("programs, with the driver's log", programs.with_driver_log);
+  if (const fs::path held_out = benchmark / "held_out.json"; fs::exists(held_out))
+    measured("public reports, held out", public_reports(held_out));
+  else
+    fmt::print("public reports, held out: skipped, since {} is not there\n", held_out.string());
   for (const std::string& arm : seen.unassigned) fmt::print("of no cause: {}\n", arm);
   int wrong = false_answers("healthy and foreign logs",
                             healthy_logs(benchmark / "healthy", benchmark / "healthy.json"), all);
