@@ -8,7 +8,6 @@
 #include "reports/explain/explanation.hpp"
 
 #include <filesystem>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -41,8 +40,8 @@ struct looked_at_machine {
   std::string counts{};             ///< of findings
   std::vector<machine_finding> findings{};
 };
-/// Runs the checks, each for 5 s at most. Nothing where there is no driver.
-std::optional<looked_at_machine> look_at_machine(const std::vector<record>& judged);
+/// Runs the checks, each for 5 s at most.
+looked_at_machine look_at_machine(const std::vector<record>& judged);
 /// Warnings and failures that name a case.
 std::vector<machine_finding> findings_of_cases(const diagnosis& d);
 int show_library(const library_arguments& arguments);

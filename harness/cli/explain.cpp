@@ -142,14 +142,21 @@ constexpr std::chrono::seconds longest_look{5};
 std::vector<machine_finding> findings_of_cases(const diagnosis& d) {
   std::vector<machine_finding> found;
   for (const probe_result& p : d.probes)
-    for (const finding& f : p.report.findings)
-      if (f.level != finding_level::note && !f.case_name.empty()) found.push_back({f.case_name, f.text});
+    for (const finding& f : p.report.findings) {
+      if (f.level == finding_level::note || f.case_name.empty()) continue;
+      const bool no_driver =
+          f.case_name == "environment.driver_missing" && (f.remedy.empty() || f.remedy == "find_the_driver");
+      const bool no_device = f.case_name == "environment.hidden_devices" && f.level == finding_level::failure;
+      found.push_back({f.case_name, f.text,
+                       no_driver   ? "environment_other.driver_missing"
+                       : no_device ? "environment_other.no_device"
+                                   : ""});
+    }
   return found;
 }
 
-std::optional<looked_at_machine> look_at_machine(const std::vector<record>& judged) {
+looked_at_machine look_at_machine(const std::vector<record>& judged) {
   machine m = this_machine();
-  if (!find_library(m, "libcuda.so.1")) return std::nullopt;
   m.measured = facts_in(judged);
   looked_at_machine seen;
   const isolated_answer named = run_isolated(
@@ -240,7 +247,10 @@ int explain_logs(const explain_arguments& arguments) {
   const evidence seen = evidence_in(records, words);
   const auto reports = reports_of_causes(load_failures(failures_file()), words);
   const std::optional<looked_at_machine> here =
-      arguments.no_machine ? std::nullopt : look_at_machine(records);
+      // Where there is no driver, the log is of another machine.
+      arguments.no_machine || !find_library(this_machine(), "libcuda.so.1")
+          ? std::nullopt
+          : std::optional(look_at_machine(records));
 
   bool any_bad = false;
   bool all_answered = true;

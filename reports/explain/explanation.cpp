@@ -97,6 +97,10 @@ void weigh_machine(candidate& c, const knowledge& known) {
   for (const machine_finding& f : known.machine) {
     if (!matches_any(cases, f.case_name)) continue;
     c.cause.machine.push_back(f.text);
+    if (known.ran_here && f.decides == c.cause.what->id) {
+      c.cause.sure = confidence::named;
+      c.named_at = 0;
+    }
     c.speaks += spoken.insert(f.case_name).second ? 1 : 0;
   }
   if (c.cause.sure == confidence::possible && c.speaks > 0) c.cause.sure = confidence::supported;
@@ -326,7 +330,7 @@ void add_remedies(ranked_cause& cause, const failure_seen& failure, const log_fi
                                   std::ranges::any_of(f.arms, is_of_case);
                          });
     if (!against && !(same_cause && same_failure && of_case)) continue;
-    if (matches_any(known.words.internal_remedies, r.arm)) continue;
+    if (matches_any(known.words.internal_remedies, r.arm) || distance_to(log, r.arm) == 2) continue;
     const auto here = [&](const std::set<std::string>& stacks) {
       return static_cast<std::size_t>(
           std::ranges::count_if(stacks, [&](const auto& s) { return cause.stacks.contains(s); }));
@@ -697,19 +701,18 @@ std::string how_sure(const ranked_cause& c) {
     return c.words.front().line > 0 ? fmt::format("{} by line {}", to_string(c.sure), c.words.front().line)
                                     : to_string(c.sure) + " by the log";
   if (c.sure == confidence::possible) return "possible, by documents and reports";
-  if (!c.machine.empty()) return "supported by this machine";
+  if (!c.machine.empty()) return to_string(c.sure) + " by this machine";
   return fmt::format("supported by {}", recorded_trials(c.natural_trials));
 }
 
 std::string rests_on(const ranked_cause& c, const explanation& e) {
-  if (!c.words.empty() && c.sure != confidence::possible) {
-    const log_event& first = c.words.front();
-    return first.line > 0 ? fmt::format("line {}: {}", first.line, first.words) : first.words;
-  }
-  if (c.sure != confidence::possible && !c.machine.empty()) return "this machine: " + c.machine.front();
-  const std::string status = e.failure ? e.failure->status : "this failure";
-  if (c.natural_trials > 0) return fmt::format("{} with {}", recorded_trials(c.natural_trials), status);
-  return "documents and reports; no record shows it";
+  const std::string sure = how_sure(c);
+  if (c.sure != confidence::possible && !c.words.empty()) return sure + ": " + c.words.front().words;
+  if (c.sure != confidence::possible && !c.machine.empty()) return sure + ": " + c.machine.front();
+  if (c.sure == confidence::possible && c.natural_trials > 0)
+    return fmt::format("{}; {} with {}", sure, recorded_trials(c.natural_trials),
+                       e.failure ? e.failure->status : "it");
+  return sure;
 }
 
 explanation explain(log_findings log, const knowledge& known, std::size_t at_most,

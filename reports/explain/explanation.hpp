@@ -45,6 +45,7 @@ struct tried_remedy {
 struct machine_finding {
   std::string case_name;  ///< that shows what comes of it: "environment.hidden_devices"
   std::string text;       ///< one line
+  std::string decides{};  ///< the cause that it is, where every call of CUDA fails by it
 };
 
 struct ranked_cause {
@@ -105,7 +106,7 @@ struct explanation {
 /// All printers and pages say it in these words.
 std::string how_sure(const ranked_cause& c);
 
-/// What the cause rests on, in one line: "line 3: 10.25 MiB of 23.65 GiB is free"; of the records or documents where no line speaks for it.
+/// how_sure() and what that rests on, in one line: "named by line 3: 10.25 MiB of 23.65 GiB is free".
 std::string rests_on(const ranked_cause& c, const explanation& e);
 
 /// What `explain` looks things up in.
@@ -114,6 +115,7 @@ struct knowledge {
   const evidence& records;
   const std::vector<std::size_t>& reports;  ///< reports_of_causes()
   std::vector<machine_finding> machine{};
+  bool ran_here = false;  ///< the log is of this machine: what was found on it can decide
 };
 
 /// Ranks what can have caused the first failure of a log. Without a failure of a GPU library there is none: a circumstance opens no

@@ -20,7 +20,8 @@ namespace {
 
 constexpr std::size_t most_remedies = 4, most_words = 4;
 /// Of the first answer.
-constexpr std::size_t answer_lines = 8, columns = 100;
+constexpr std::size_t answer_lines = 10, columns = 100, narrow_columns = 60;
+constexpr int most_given = 9;
 
 std::size_t width_in(const terminal& shown) {
   return shown.width == 0 ? columns : std::min(columns, shown.width);
@@ -83,7 +84,7 @@ std::string ranks_text(const failing_ranks& r) {
 }
 
 void line(std::ostream& out, std::string_view head, const std::string& text) {
-  out << fmt::format("   {:<14} {}\n", head, text);
+  print_entry(out, fmt::format("   {:<14} ", head), text);
 }
 
 /// Each stack on which it was measured says what it costs.
@@ -111,7 +112,8 @@ void print_remedies(std::ostream& out, std::string_view head, const std::vector<
 
 void print_cause(std::ostream& out, std::size_t place, const explanation& e, const cost_notes& costs) {
   const ranked_cause& c = e.causes[place];
-  out << fmt::format("{}. {} ({}): {}\n", place + 1, c.what->id, to_string(c.sure), c.what->text);
+  print_entry(out, fmt::format("{}. ", place + 1),
+              fmt::format("{} ({}): {}", c.what->id, how_sure(c), c.text));
   for (std::size_t i = 0; i < std::min(c.words.size(), most_words); ++i)
     line(out, i == 0 ? "the log says" : "", event_text(c.words[i]));
   for (std::size_t i = 0; i < std::min(c.machine.size(), most_words); ++i)
@@ -165,7 +167,14 @@ nlohmann::ordered_json event_json(const log_event& e) {
   if (e.line > 0) json["line"] = e.line;
   json["event"] = e.id;
   json["words"] = e.words;
+  if (e.ratio) json["ratio"] = *e.ratio;
   return json;
+}
+
+nlohmann::ordered_json events_json(const std::vector<log_event>& all) {
+  auto list = nlohmann::ordered_json::array();
+  for (const log_event& e : all) list.push_back(event_json(e));
+  return list;
 }
 
 nlohmann::ordered_json remedies_json(const std::vector<tried_remedy>& all) {
@@ -176,26 +185,32 @@ nlohmann::ordered_json remedies_json(const std::vector<tried_remedy>& all) {
   return list;
 }
 
-nlohmann::ordered_json cause_json(const ranked_cause& c) {
+nlohmann::ordered_json cause_json(const ranked_cause& c, const explanation& e) {
   nlohmann::ordered_json json;
   json["class"] = c.what->cause_class();
   json["cause"] = c.what->id;
-  json["text"] = c.what->text;
+  json["text"] = c.text;
   json["confidence"] = to_string(c.sure);
-  auto words = nlohmann::ordered_json::array();
-  for (const log_event& e : c.words) words.push_back(event_json(e));
+  json["how_sure"] = how_sure(c);
+  json["rests_on"] = one_line(rests_on(c, e));
   json["evidence"] = {
-      {"log", std::move(words)},
+      {"log", events_json(c.words)},
+      {"against", events_json(c.against)},
       {"machine", c.machine},
       {"measured", {{"trials", c.natural_trials}, {"arms", c.natural_arms}, {"stacks", c.stacks}}},
       {"injected_trials", c.injected_trials},
       {"reports", c.reports}};
-  if (c.next)
+  if (c.next) {
     json["next_check"] = {{"text", c.next->text},
                           {"seconds", c.next->seconds},
                           {"says", c.next->says},
                           {"tells_from", c.next->others},
                           {"recorded_trials", c.next->of_records}};
+    if (c.next->answered) {
+      json["next_check"]["answered"] = event_json(*c.next->answered);
+      json["next_check"]["holds"] = c.next->holds;
+    }
+  }
   json["clears"] = remedies_json(c.clears);
   json["does_not_clear"] = remedies_json(c.does_not_clear);
   json["said_to_clear"] = c.cures;
@@ -203,126 +218,136 @@ nlohmann::ordered_json cause_json(const ranked_cause& c) {
   return json;
 }
 
-struct short_item {
-  std::string_view head;
-  std::string text;
-  int keeps;  ///< items with the greatest keep all of their lines longest
-};
-
-/// Each begins with its head. Where there are too many lines, items lose their last ones, those that keep least before others. The last
-/// item says how to see the rest. Items that keep less than nothing are left out before.
-void print_short(std::ostream& out, std::vector<short_item> items) {
-  constexpr std::size_t head = 8;
-  const terminal shown = terminal_of(out);
-  const std::size_t width = width_in(shown) - head;
-  const std::size_t most_lines = answer_lines * columns / width_in(shown);
-  std::erase_if(items, [](const short_item& i) { return i.text.empty(); });
-  std::vector<std::vector<std::string>> all;
-  std::size_t lines = 0;
-  for (const short_item& i : items) lines += all.emplace_back(wrapped(one_line(i.text), width)).size();
-  for (std::size_t i = items.size(); i-- > 0;)
-    if (items[i].keeps < 0 && lines > most_lines) {
-      lines -= all[i].size();
-      items.erase(items.begin() + static_cast<std::ptrdiff_t>(i));
-      all.erase(all.begin() + static_cast<std::ptrdiff_t>(i));
-    }
-  for (int keeps = 0; keeps < 10; ++keeps)
-    for (std::size_t i = 0; i < items.size(); ++i)
-      while (items[i].keeps == keeps && lines > most_lines && all[i].size() > 1) {
-        all[i].pop_back();
-        --lines;
-        std::string& last = all[i].back();
-        while (last.size() + 4 > width && last.find(' ') != std::string::npos) last.resize(last.rfind(' '));
-        if (!last.ends_with(" ...")) last = last.substr(0, width - 4) + " ...";
-      }
-  for (std::size_t i = 0; i < items.size(); ++i)
-    for (std::size_t j = 0; j < all[i].size(); ++j)
-      out << (j == 0 ? painted(fmt::format("{:<8}", items[i].head), paint::bold, shown)
-                     : std::string(head, ' '))
-          << all[i][j] << '\n';
-}
-
-void print_no_answer(std::ostream& out, const explanation& e, const std::string& log) {
-  std::vector<std::string> said;
-  const std::string where = fmt::format("{}: {}", one_line(log), plural(e.log.lines, "line"));
-  if (e.failure)
-    said.push_back(fmt::format("No cause is known of {} ({}).", failure_text(*e.failure), where));
-  else
-    said.push_back(fmt::format("No failure of a GPU library in this log ({}).", where));
-  if (e.aside && e.aside->driver)
-    said.push_back(fmt::format("The driver said: {}", event_text(*e.aside)));
-  else if (e.aside)
-    said.push_back(fmt::format("Something else: {}{}", event_text(*e.aside),
-                               e.aside_cause == nullptr ? "" : ": " + e.aside_cause->text));
+/// A program for GPUs of another vendor is not helped by `why`.
+std::string next_step(const explanation& e) {
   const auto by_driver = std::ranges::find_if(
       e.log.events, [](const log_event& event) { return event.id.starts_with("driver."); });
   if (by_driver != e.log.events.end())
-    said.push_back(fmt::format("Next: cufault messages '{}' says what had happened where the driver said it.",
-                               one_line(by_driver->words)));
-  else
-    said.emplace_back("Next: cufault why -- COMMAND runs it once and says which call failed.");
-  for (const std::string& text : said)
-    for (const std::string& part : wrapped(text, width_in(terminal_of(out)))) out << part << '\n';
+    return fmt::format("Next: cufault messages '{}': what had happened where the driver said this",
+                       one_line(by_driver->words));
+  if (e.aside && e.aside->id == "process.other_gpu") return {};
+  return "Next: cufault why -- COMMAND runs it once, and says which call failed";
 }
 
-std::string other_causes(const explanation& e) {
-  std::vector<std::string> others;
-  for (std::size_t i = 1; i < e.causes.size(); ++i)
-    others.push_back(fmt::format("{}. {} ({})", i + 1, e.causes[i].what->id, to_string(e.causes[i].sure)));
-  return fmt::format("{}", fmt::join(others, "; "));
+std::string without_cause(const explanation& e, const std::string& log) {
+  const std::string where = fmt::format("({}: {})", one_line(log), plural(e.log.lines, "line"));
+  if (e.failure) return fmt::format("No cause is known of {} {}.", failure_text(*e.failure), where);
+  if (e.not_understood) return fmt::format("Not understood: {} {}", event_text(*e.not_understood), where);
+  return fmt::format("No failure of a GPU library in this log {}.", where);
 }
 
-/// What clears it, by documents and by records; empty where neither says.
+/// What cleared it in records, and what did not: the first remedy of each.
+std::string tried_first(const ranked_cause& c) {
+  std::vector<std::string> said;
+  if (!c.clears.empty()) said.push_back("cleared it: " + c.clears.front().words);
+  if (!c.does_not_clear.empty()) said.push_back("did not: " + c.does_not_clear.front().words);
+  return fmt::format("{}", fmt::join(said, "; "));
+}
+
+/// A check of this machine decided.
+bool is_found_here(const ranked_cause& c) {
+  return c.sure == confidence::named && c.words.empty();
+}
+
+/// What clears it, by documents, else by records; empty where neither says.
 std::string fix_text(const ranked_cause& c) {
-  std::string fix = c.cures.empty() ? "" : c.cures.front();
-  const bool of_framework =
-      std::ranges::any_of(c.what->cures, [&](const framework_cure& cure) { return cure.text == fix; });
-  if (!c.clears.empty() && !of_framework)
-    fix += fmt::format("{}measured: {} ({})", fix.empty() ? "" : "; ", c.clears.front().words,
-                       plural(c.clears.front().cleared, "stack"));
-  return fix;
+  if (!c.cures.empty()) return c.cures.front() + " (not measured)";
+  return c.clears.empty() ? "" : c.clears.front().words + " (measured)";
+}
+
+std::string next_check_text(const ranked_cause& c) {
+  if (is_found_here(c)) return "made on this machine: " + c.machine.front();
+  if (!c.next) return {};
+  const next_check& check = *c.next;
+  if (!check.answered) return fmt::format("{} If it is this: {}.", check.text, check.says);
+  return fmt::format("{} The log says it: {}, which speaks {} this cause.", check.text,
+                     event_text(*check.answered), check.holds ? "for" : "against");
 }
 
 }  // namespace
 
-void print_first_answer(std::ostream& out, const explanation& e, const std::string& log) {
+std::vector<answer_row> answer_rows(const explanation& e) {
   if (e.causes.empty()) {
-    print_no_answer(out, e, log);
-    return;
+    if (!e.aside) return {};
+    const std::string said = event_text(*e.aside);
+    if (e.aside->driver) return {{"", "The driver said: " + said}};
+    return {{"", fmt::format("Something else: {}{}", said,
+                             e.aside_cause == nullptr ? "" : ": " + e.aside_cause->text)}};
   }
   const ranked_cause& c = e.causes.front();
   std::string failed = failure_text(e.failure ? *e.failure : c.words.front());
   if (const std::string ranks = ranks_text(e.ranks); !ranks.empty()) failed += "; " + ranks;
   const bool behind = e.driver && !(e.failure && e.failure->driver);
-  std::string why = fmt::format("{} ({}", c.what->text, c.what->id);
-  why += c.sure == confidence::named ? ", named by the log" : ", " + to_string(c.sure);
-  if (c.natural_trials > 0) why += fmt::format("; {}", plural(c.natural_trials, "recorded trial"));
-  const std::string fix = fix_text(c);
   std::vector<std::string> notes;
   if (e.process.state == "lost" && c.what->cause_class() != "environment_other")
     notes.emplace_back("this process is lost: start a new one");
-  if (!c.machine.empty()) notes.push_back("this machine: " + c.machine.front());
   if (const std::string gpus = unmeasured_gpus(e); !gpus.empty())
     notes.push_back(fmt::format("measured on {}, not on {}", fmt::join(measured_gpus(e), " and "), gpus));
   else if (!e.from_records)
-    notes.emplace_back("by documents and reports: no record shows this failure");
-  print_short(out,
-              {{"Failed", failed, 2},
-               {"Driver", behind ? failure_text(*e.driver) : "", 2},
-               {"Why", why + ")", 5},
-               {"Check", c.next ? fmt::format("{} (so: {})", c.next->text, c.next->says) : "", 3},
-               {"Fix", fix, 4},
-               {"Try it", c.reproduce, e.page == nullptr ? 1 : -1},
-               {"Known", e.known_issues.empty() ? "" : e.known_issues.front(), 4},
-               {"Or", other_causes(e), 0},
-               {"Note", fmt::format("{}", fmt::join(notes, "; ")), 6},
-               {"More", (e.page == nullptr ? "" : e.page->command() + "; ") + "cufault explain --more", 7}});
+    notes.emplace_back("no record shows this failure");
+  if (!c.machine.empty() && !c.words.empty()) notes.push_back("this machine: " + c.machine.front());
+  std::vector<answer_row> rows{
+      {"Failed", failed, 3, 1},      {"Driver", behind ? failure_text(*e.driver) : "", 5},
+      {"Cause", c.text, 1, 1},       {"Why", is_found_here(c) ? how_sure(c) : rests_on(c, e), 2, 1},
+      {"Check", next_check_text(c)}, {"Fix", fix_text(c)},
+      {"Tried", tried_first(c), 7},  {"Known", e.known_issues.empty() ? "" : e.known_issues.front(), 5}};
+  for (std::size_t i = 1; i < e.causes.size(); ++i)
+    rows.push_back({"Or", fmt::format("{}. {}", i + 1, e.causes[i].text),
+                    i == 1 && c.sure != confidence::named ? 6 : most_given});
+  rows.push_back({"Note", fmt::format("{}", fmt::join(notes, "; ")), 4});
+  rows.push_back({"More", e.page == nullptr ? "--more" : "--more; " + e.page->command(), 3});
+  return rows;
+}
+
+void print_rows(std::ostream& out, std::vector<answer_row> rows, const terminal& shown,
+                std::size_t most_lines) {
+  const std::size_t width = width_in(shown);
+  const bool narrow = width < narrow_columns;
+  std::erase_if(rows, [](const answer_row& r) { return r.text.empty(); });
+  // All answers of a command look alike, whichever rows they have.
+  const bool long_heads = std::ranges::any_of(rows, [](const answer_row& r) { return r.head.size() > 6; });
+  const std::size_t indent = narrow ? 2 : long_heads ? 13 : 8;
+  std::size_t lines = 0;
+  std::vector<std::vector<std::string>> parts;
+  for (const answer_row& r : rows) {
+    const std::string text = one_line(narrow && !r.head.empty() ? r.head + ": " + r.text : r.text);
+    lines += parts.emplace_back(wrapped(text, width - (r.head.empty() ? 0 : indent))).size();
+  }
+  for (int gives = most_given; gives > 0; --gives)
+    for (std::size_t i = rows.size(); i-- > 0;) {
+      if (rows[i].gives != gives || lines <= most_lines || parts[i].size() <= rows[i].least) continue;
+      const std::size_t over = lines - most_lines, had = parts[i].size();
+      const std::size_t kept = rows[i].least == 0 ? 0 : std::max(rows[i].least, had - std::min(over, had));
+      parts[i].resize(kept);
+      lines -= had - kept;
+      if (kept == 0) continue;
+      std::string& last = parts[i].back();
+      while (last.size() + 4 > width - indent && last.find(' ') != std::string::npos)
+        last.resize(last.rfind(' '));
+      last = last.substr(0, width - indent - 4) + " ...";
+    }
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    for (std::size_t j = 0; j < parts[i].size(); ++j) {
+      const std::string head = rows[i].head.empty() || (narrow && j == 0)
+                                   ? ""
+                                   : fmt::format("{:<{}}", narrow || j > 0 ? "" : rows[i].head, indent);
+      out << painted(head, paint::bold, shown) << parts[i][j] << '\n';
+    }
+}
+
+void print_first_answer(std::ostream& out, const explanation& e, const std::string& log) {
+  std::vector<answer_row> rows = answer_rows(e);
+  if (e.causes.empty()) {
+    rows.insert(rows.begin(), {"", without_cause(e, log)});
+    rows.push_back({"", next_step(e)});
+  }
+  print_rows(out, std::move(rows), terminal_of(out), answer_lines);
 }
 
 void print_explanation(std::ostream& out, const explanation& e, const std::string& log,
                        const cost_notes& costs) {
   if (e.causes.empty()) {
-    print_no_answer(out, e, log);
+    print_first_answer(out, e, log);
     return;
   }
   if (e.process.state != "ended") out << state_line(e.process) << '\n';
@@ -381,11 +406,15 @@ nlohmann::ordered_json explanation_json(const explanation& e, const std::string&
     json["aside"] = event_json(*e.aside);
     if (e.aside_cause != nullptr) json["aside"]["text"] = e.aside_cause->text;
   }
-  json["answer"] = !e.causes.empty() ? "causes" : e.failure ? "no cause known" : "no failure";
+  json["answer"] = !e.causes.empty()  ? "causes"
+                   : e.failure        ? "no cause known"
+                   : e.not_understood ? "not understood"
+                                      : "no failure";
+  if (e.not_understood) json["not_understood"] = event_json(*e.not_understood);
   if (e.page != nullptr) json["page"] = e.page->address();
   json["basis"] = e.causes.empty() ? "none" : e.from_records ? "records" : "reports";
   auto causes = nlohmann::ordered_json::array();
-  for (const ranked_cause& c : e.causes) causes.push_back(cause_json(c));
+  for (const ranked_cause& c : e.causes) causes.push_back(cause_json(c, e));
   json["causes"] = std::move(causes);
   if (!e.known_issues.empty()) json["known_issues"] = e.known_issues;
   auto events = nlohmann::ordered_json::array();

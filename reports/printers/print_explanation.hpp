@@ -15,8 +15,19 @@ namespace cufault {
 /// Of explanation_json(); reports/schemas/explanation.schema.json.
 inline constexpr int explanation_schema = 1;
 
-/// For people, in at most 8 lines of at most 100 columns, in a narrower terminal in more: what failed, the first cause, its check, what clears it, the command that shows
-/// it, the other causes, and whose measurements these are. Text of the log is printable ASCII in it.
+/// A row of an answer: a head, and text beside it. Where an answer has too many lines, rows with the greatest `gives` are shortened first.
+struct answer_row {
+  std::string head, text;
+  int gives = 0;          ///< 0: the text stays whole
+  std::size_t least = 0;  ///< lines that stay; 0: the row is left out
+};
+/// What failed, the first cause, what it rests on, its check, what clears it, other causes; without a cause what else failed. Text of the log is printable ASCII in it.
+std::vector<answer_row> answer_rows(const explanation& e);
+/// In at most so many lines, unless rows that stay whole take more. Keeps to the width of `shown`, and to 100 columns.
+void print_rows(std::ostream& out, std::vector<answer_row> rows, const terminal& shown,
+                std::size_t most_lines);
+
+/// answer_rows() in at most 10 lines.
 void print_first_answer(std::ostream& out, const explanation& e, const std::string& log);
 
 /// All of it: whether the process can go on, the failure, then at most three causes.

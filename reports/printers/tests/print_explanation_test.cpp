@@ -8,12 +8,16 @@
 #include "reports/model/failures.hpp"
 #include "reports/printers/tests/golden.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <filesystem>
+#include <regex>
 #include <sstream>
 #include <string>
+#include <vector>
 
 namespace cufault {
 
@@ -59,7 +63,27 @@ TEST(print_explanation, prints_text_of_a_log_as_printable_characters) {
   EXPECT_FALSE(e.causes.empty());
 }
 
-TEST(print_first_answer, has_at_most_8_lines_of_at_most_100_columns) {
+std::vector<std::string> lines_at(std::size_t width, const std::vector<answer_row>& rows) {
+  std::ostringstream out;
+  print_rows(out, rows, {.width = width}, 10);
+  std::vector<std::string> lines;
+  std::istringstream in(out.str());
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
+}
+
+/// The text of a row as a reader puts it together again.
+std::string row_of(const std::vector<std::string>& lines, const std::string& head) {
+  std::string text;
+  bool inside = false;
+  for (const std::string& line : lines) {
+    inside = line.starts_with(head) || (inside && line.starts_with("  "));
+    if (inside) text += (text.empty() ? "" : " ") + line.substr(text.empty() ? head.size() : 0);
+  }
+  return std::regex_replace(text, std::regex(":? +"), " ");
+}
+
+TEST(print_first_answer, has_at_most_10_lines_and_keeps_check_and_fix_whole_at_any_width) {
   const std::string word(150, 'x');
   for (const std::string& log :
        {std::string("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`"),
@@ -70,15 +94,30 @@ TEST(print_first_answer, has_at_most_8_lines_of_at_most_100_columns) {
                     "CUBLAS_STATUS_EXECUTION_FAILED"),
         std::string("CUDA out of memory on RTX 4090, llama.cpp"), "CUDNN_STATUS_" + word,
         std::string("hello"), std::string("Out of memory: Killed process 12345 (python)")}) {
-    std::ostringstream out;
-    print_first_answer(out, explained(log),
-                       "a/long/name/of/a/log/that/goes/on/for/some/time/before/it/ends/job.log");
-    std::istringstream in(out.str());
-    std::size_t lines = 0;
-    for (std::string line; std::getline(in, line); ++lines) EXPECT_LE(line.size(), 100U) << line;
-    EXPECT_LE(lines, 8U) << out.str();
-    EXPECT_GE(lines, 2U);
+    const std::vector<answer_row> rows = answer_rows(explained(log));
+    for (const std::size_t width : {40U, 59U, 60U, 80U, 100U, 200U}) {
+      const auto lines = lines_at(width, rows);
+      EXPECT_LE(lines.size(), 10U) << width << ": " << log;
+      for (const std::string& line : lines) EXPECT_LE(line.size(), std::min<std::size_t>(width, 100)) << line;
+      for (const answer_row& row : rows) {
+        if (row.head != "Check" && row.head != "Fix") continue;
+        EXPECT_EQ(row_of(lines, row.head), std::regex_replace(" " + row.text, std::regex(":? +"), " "));
+      }
+    }
   }
+}
+
+TEST(print_rows, shortens_what_gives_most_first_and_says_so) {
+  const std::string words =
+      "one two three four five six seven eight nine ten eleven twelve thirteen fourteen";
+  EXPECT_THAT(lines_at(60, {{"Check", words}, {"Fix", words, 1, 1}, {"Or", words, 2}}),
+              testing::Contains(testing::StartsWith("Or")));
+  std::ostringstream out;
+  print_rows(out, {{"Check", words}, {"Fix", words, 1, 1}, {"Or", words, 2}}, {.width = 60}, 3);
+  EXPECT_EQ(out.str(),
+            "Check   one two three four five six seven eight nine ten\n"
+            "        eleven twelve thirteen fourteen\n"
+            "Fix     one two three four five six seven eight nine ten ...\n");
 }
 
 TEST(print_first_answer, says_whose_measurements_these_are) {
