@@ -7,6 +7,7 @@ Of a program NAME it leaves NAME.txt, its output; NAME.logged.txt, its output wh
 NAME.driver.txt, that log. results.json says how each run ended, and why a program was left out; machine.txt names
 the GPU, the driver and versions. Paths and names of the machine are replaced. A program runs as train.py or app,
 so that its name tells nothing.
+With --why, each runs once, under `cufault why`: NAME.why.txt is what that answers, and a line says how often its first cause is of the right class.
 Those that need the whole GPU run alone, at the end. Run this with the Python that has the frameworks.
 
 programs.json says of each program: its file; the cause that is right, by causes.json, or none where nothing of a GPU library
@@ -80,8 +81,9 @@ def end_all(mark):
 
 
 class Runner:
-    def __init__(self, work, output, seconds, until):
-        self.work, self.output, self.seconds, self.until = work, output, seconds, until
+    def __init__(self, work, output, seconds, until, why):
+        self.work, self.output, self.seconds, self.until, self.why = work, output, seconds, until, why
+        self.kinds = ('why',) if why else ('plain', 'logged')
         self.results = {}
         tools = shutil.which('nvcc')
         cuda = pathlib.Path(tools).resolve().parent.parent if tools else pathlib.Path('/usr/local/cuda')
@@ -105,34 +107,35 @@ class Runner:
             lines[HEAD:-TAIL] = [f'[{len(lines) - HEAD - TAIL} lines]']
         return '\n'.join(lines) + '\n' if lines else ''
 
-    def folder_of(self, program, logged):
-        return self.work / (program['name'] + ('.logged' if logged else ''))
+    def folder_of(self, program, kind):
+        return self.work / f'{program["name"]}.{kind}'
 
     def build(self, program):
-        """Prepares the folder of each of the two runs. Returns what went wrong."""
+        """Prepares the folder of each run. Returns what went wrong."""
         source = HERE / program['file']
-        for logged in (False, True):
-            folder = self.folder_of(program, logged)
+        for kind in self.kinds:
+            folder = self.folder_of(program, kind)
             folder.mkdir()
             shutil.copy(source, folder / ('train.py' if source.suffix == '.py' else f'app{source.suffix}'))
             shutil.copy(HERE / 'check.h', folder)
         if source.suffix == '.py':
             return ''
-        first, second = self.folder_of(program, False), self.folder_of(program, True)
+        first, *others = (self.folder_of(program, kind) for kind in self.kinds)
         command = program.get('build', 'nvcc -std=c++17 -arch=native -o app app.cu -lcublas -lcublasLt')
         done = subprocess.run(command, shell=True, cwd=first, env=self.environment, capture_output=True, text=True, check=False)
         for made in first.iterdir():
-            shutil.copy(made, second, follow_symlinks=False)
+            for other in others:
+                shutil.copy(made, other, follow_symlinks=False)
         return '' if done.returncode == 0 else f'not built: {(done.stdout + done.stderr).strip()[-400:]}'
 
-    def run(self, program, logged):
-        name, folder = program['name'], self.folder_of(program, logged)
+    def run(self, program, kind):
+        name, folder = program['name'], self.folder_of(program, kind)
         if time.monotonic() > self.until:
             return {'skipped': 'no time was left'}
-        mark = f'{os.getpid()}.{name}.{logged}'
+        mark = f'{os.getpid()}.{name}.{kind}'
         environment = {**self.environment, MARK: mark, 'TRITON_CACHE_DIR': str(folder / 'triton'), 'TMPDIR': str(folder)}
         log = folder / 'driver.log'
-        if logged:
+        if kind == 'logged':
             environment['CUDA_LOG_FILE'] = str(log)
         default = '"$PYTHON" train.py' if program['file'].endswith('.py') else './app'
         beside = None
@@ -143,7 +146,10 @@ class Runner:
         start, timed_out = time.monotonic(), False
         with open(folder / 'output', 'w+', encoding='utf-8', errors='replace') as output:
             # The shell stays, so that it tells of a signal as it does at a terminal.
-            child = subprocess.Popen(['bash', '-c', f'ulimit -c 0\n{program.get("run", default)}\nexit $?'], cwd=folder, env=environment,
+            command = ['bash', '-c', f'ulimit -c 0\n{program.get("run", default)}\nexit $?']
+            if kind == 'why':
+                command = [self.why, 'why', '--json', str(folder / 'why.json'), '--', *command]
+            child = subprocess.Popen(command, cwd=folder, env=environment,
                                      stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, start_new_session=True)
             try:
                 child.wait(self.seconds)
@@ -154,8 +160,10 @@ class Runner:
         if beside:
             beside.wait()
         said = (folder / 'output').read_text(encoding='utf-8', errors='replace')
-        (self.output / f'{name}{".logged" if logged else ""}.txt').write_text(self.clean(said, folder))
-        if logged:
+        if kind == 'why':
+            said = said[max(said.rfind('cufault why: '), 0):]
+        (self.output / f'{name}{"" if kind == "plain" else "." + kind}.txt').write_text(self.clean(said, folder))
+        if kind == 'logged':
             logs = ''.join(p.read_text(encoding='utf-8', errors='replace') for p in sorted(folder.glob('driver.log*')))
             if logs:
                 (self.output / f'{name}.driver.txt').write_text(self.clean(logs, folder))
@@ -164,14 +172,18 @@ class Runner:
             result['timed_out'] = True
         if timed_out or (child.returncode != 0) == program.get('succeeds', False):
             result['unexpected'] = True
+        if kind == 'why' and (folder / 'why.json').exists():
+            causes = json.loads((folder / 'why.json').read_text()).get('explanation', {}).get('causes', [])
+            result['causes'] = [c['cause'] for c in causes]
+            if 'cause' in program:
+                result['right'] = bool(causes) and causes[0]['class'] == program['cause'].split('.')[0]
         return result
 
     def take(self, program, alone):
-        for logged in (False, True):
+        for kind in self.kinds:
             if bool(program.get('alone')) == alone:
-                key = 'logged' if logged else 'plain'
-                self.results[program['name']][key] = result = self.run(program, logged)
-                print(f'{program["name"]}, {key}: {json.dumps(result)}', flush=True)
+                self.results[program['name']][kind] = result = self.run(program, kind)
+                print(f'{program["name"]}, {kind}: {json.dumps(result)}', flush=True)
 
     def all(self, programs, jobs):
         ready = []
@@ -200,6 +212,7 @@ def main():
     parser.add_argument('--jobs', type=int, default=8, help='at a time (default: 8)')
     parser.add_argument('--seconds', type=float, default=60, help='limit of a run (default: 60)')
     parser.add_argument('--budget', type=float, default=540, help='after so many seconds no run begins (default: 540)')
+    parser.add_argument('--why', metavar='CUFAULT', help='run each under `CUFAULT why`, in place of the two runs')
     parser.add_argument('--without-gpu', action='store_true', help='run where there is no GPU, too: to test the programs')
     parser.add_argument('--list', action='store_true', help='print names, causes and reasons, and run nothing')
     options = parser.parse_args()
@@ -216,12 +229,15 @@ def main():
         return 77
     options.output.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as work:
-        runner = Runner(pathlib.Path(work), options.output, options.seconds, time.monotonic() + options.budget)
+        runner = Runner(pathlib.Path(work), options.output, options.seconds, time.monotonic() + options.budget, options.why)
         runner.all(programs, options.jobs)
     (options.output / 'machine.txt').write_text(machine())
     (options.output / 'results.json').write_text(json.dumps(runner.results, indent=1) + '\n')
     runs = [r for result in runner.results.values() for r in (result, *(v for v in result.values() if isinstance(v, dict)))]
     unexpected = sum(1 for r in runs if r.get('unexpected'))
+    told = [r['right'] for r in runs if 'right' in r]
+    if told:
+        print(f'cufault why: the first cause is right for {sum(told)} of {len(told)} programs')
     print(f'{len(programs)} programs, {sum("skipped" in r for r in runs)} skipped, {unexpected} runs unexpected')
     return 1 if unexpected else 0
 
