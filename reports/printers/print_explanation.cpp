@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <ostream>
 #include <set>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -236,11 +237,17 @@ std::string without_cause(const explanation& e, const std::string& log) {
   return fmt::format("No failure of a GPU library in this log {}.", where);
 }
 
-/// What cleared it in records, and what did not: the first remedy of each.
+/// What cleared it in records, and what did not: of the foremost remedies the one in the fewest words.
 std::string tried_first(const ranked_cause& c) {
   std::vector<std::string> said;
-  if (!c.clears.empty()) said.push_back("cleared it: " + c.clears.front().words);
-  if (!c.does_not_clear.empty()) said.push_back("did not: " + c.does_not_clear.front().words);
+  const auto add = [&](std::string_view head, const std::vector<tried_remedy>& all) {
+    const auto foremost = std::span(all).first(std::min(all.size(), most_remedies));
+    if (foremost.empty()) return;
+    const auto size = [](const tried_remedy& t) { return t.words.size(); };
+    said.push_back(fmt::format("{}: {}", head, std::ranges::min(foremost, {}, size).words));
+  };
+  add("cleared it", c.clears);
+  add("did not", c.does_not_clear);
   return fmt::format("{}", fmt::join(said, "; "));
 }
 
@@ -260,8 +267,8 @@ std::string next_check_text(const ranked_cause& c) {
   if (!c.next) return {};
   const next_check& check = *c.next;
   if (!check.answered) return fmt::format("{} If it is this: {}.", check.text, check.says);
-  return fmt::format("{} The log says it: {}, which speaks {} this cause.", check.text,
-                     event_text(*check.answered), check.holds ? "for" : "against");
+  return fmt::format("answered by line {}: {}{}", check.answered->line, check.answered->words,
+                     check.holds ? "" : "; that speaks against it");
 }
 
 }  // namespace
@@ -286,11 +293,14 @@ std::vector<answer_row> answer_rows(const explanation& e) {
   else if (!e.from_records)
     notes.emplace_back("no record shows this failure");
   if (!c.machine.empty() && !c.words.empty()) notes.push_back("this machine: " + c.machine.front());
-  std::vector<answer_row> rows{
-      {"Failed", failed, 3, 1},      {"Driver", behind ? failure_text(*e.driver) : "", 5},
-      {"Cause", c.text, 1, 1},       {"Why", is_found_here(c) ? how_sure(c) : rests_on(c, e), 2, 1},
-      {"Check", next_check_text(c)}, {"Fix", fix_text(c)},
-      {"Tried", tried_first(c), 7},  {"Known", e.known_issues.empty() ? "" : e.known_issues.front(), 5}};
+  std::vector<answer_row> rows{{"Failed", failed, 3, 1},
+                               {"Driver", behind ? failure_text(*e.driver) : "", 5},
+                               {"Cause", c.text, 1, 1},
+                               {"Why", is_found_here(c) ? how_sure(c) : rests_on(c, e), 2, 1},
+                               {"Check", next_check_text(c)},
+                               {"Fix", fix_text(c)},
+                               {"Tried", is_found_here(c) ? "" : tried_first(c), 7},
+                               {"Known", e.known_issues.empty() ? "" : e.known_issues.front(), 5}};
   for (std::size_t i = 1; i < e.causes.size(); ++i)
     rows.push_back({"Or", fmt::format("{}. {}", i + 1, e.causes[i].text),
                     i == 1 && c.sure != confidence::named ? 6 : most_given});
