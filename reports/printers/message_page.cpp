@@ -368,7 +368,7 @@ void print_ways(std::ostream& out, const explanation& e, table_style style, std:
   for (std::size_t i = 0; i < e.causes.size(); ++i) {
     const ranked_cause& c = e.causes[i];
     const std::string bold = to.markdown() ? "**" : "";
-    to.line(fmt::format("{}. ", i + 1), bold + cell(c.what->text, style) + bold);
+    to.line(fmt::format("{}. ", i + 1), bold + cell(c.text, style) + bold);
     const std::vector<std::pair<std::string_view, std::string>> lines{
         {"check", check_text(c)},
         {"clears", c.cures.empty() ? "" : c.cures.front()},

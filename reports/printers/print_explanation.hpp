@@ -4,11 +4,14 @@
 
 #include "reports/explain/explanation.hpp"
 #include "reports/judge/cost.hpp"
+#include "reports/printers/table.hpp"
 
 #include <nlohmann/json_fwd.hpp>
 
+#include <cstddef>
 #include <iosfwd>
 #include <string>
+#include <vector>
 
 namespace cufault {
 

@@ -294,6 +294,7 @@ explanation with_all_that_is_said(const known_cause& what, const message_page* p
   explanation e;
   ranked_cause& c = e.causes.emplace_back();
   c.what = &what;
+  c.text = what.text;
   c.stacks = {"cuBLAS 13.1.0, NVIDIA H200, driver 580"};
   c.natural_trials = c.returned_trials = 3;
   c.framework_trials = 1;
@@ -356,7 +357,7 @@ TEST(print_ways, of_a_framework_has_its_own_trials_and_remedies) {
 TEST(print_ways, leaves_out_what_nothing_is_known_of) {
   const known_cause what{.id = "a.b", .text = "something"};
   explanation e;
-  e.causes.emplace_back().what = &what;
+  e.causes.push_back({.what = &what, .text = what.text});
   EXPECT_EQ(ways(e, table_style::markdown), "1. **something**\n   - *seen:* by documents and reports\n\n");
 }
 
