@@ -294,8 +294,9 @@ event_finder::event_finder(const lexicon& known)
     for (const std::string& text : e.short_texts)
       for (const char* const before :
            {"cuda error: ", "cuda error in ", "cuda runtime error ({code:n}) : ", "cuda failure*: ",
-            "cudaError*: ", "cuda*failed: ", "cuda*failed with error ",
-            "cuda: ", "cuda driver error: ", "cublas error: ", "cublas runtime error : ", "CUDA ERROR*, "})
+            "cudaError*: ", "cuda*failed: ", "cuda*failed with error ", "cuda: ", "cuda driver error: ",
+            "cublas error: ", "cublas runtime error : ", "cuda runtime error: ", "cuda runtime (",
+            "cuda driver (", "gpuassert: ", "triton error [cuda]: ", "[cuda] ", "CUDA ERROR*, "})
         behind.match.push_back(before + text);
     made_.push_back(std::move(behind));
   }

@@ -61,6 +61,7 @@ bool is_far(const log_event& e, const log_event& failure) {
 void weigh_words(candidate& c, const log_findings& log, const log_event& failure) {
   const known_cause& what = *c.cause.what;
   std::set<std::string> spoken;
+  std::ptrdiff_t names = 0;
   for (const log_event& e : log.events) {
     if (e.role == event_role::noise || is_far(e, failure)) continue;
     const bool in_time = e.anywhere || e.line <= failure.line + lines_behind;
@@ -69,7 +70,7 @@ void weigh_words(candidate& c, const log_findings& log, const log_event& failure
       c.near = c.near || e.anywhere || e.line + lines_before >= failure.line || e.line == 0;
       // A failure that may stand anywhere is of a GPU or another process, and the others follow from it.
       c.named_at = std::min(c.named_at, e.anywhere && e.role == event_role::failure ? 0 : e.line);
-      c.cause.words.insert(c.cause.words.begin(), e);
+      c.cause.words.insert(c.cause.words.begin() + names++, e);
       continue;
     }
     // Several events of one entry are one circumstance.
@@ -82,6 +83,8 @@ void weigh_words(candidate& c, const log_findings& log, const log_event& failure
         (list == &what.against ? c.cause.against : c.cause.words).push_back(e);
       }
   }
+  std::stable_partition(c.cause.words.begin() + names, c.cause.words.end(),
+                        [](const log_event& e) { return e.ratio.has_value(); });
   // Words of a finer cause are common ones, so that they name it only beside the failure and where nothing speaks against it.
   if (!what.finer_than.empty() && (!c.near || c.speaks < 0)) {
     c.cause.sure = confidence::possible;

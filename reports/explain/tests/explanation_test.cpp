@@ -166,7 +166,7 @@ INSTANTIATE_TEST_SUITE_P(
         told{"Unable to load cuSPARSE. Is it installed?\noperation cusparseGetProperty(x) failed: The "
              "cuSPARSE "
              "library was not found.",
-             "environment_other.library_not_found"},
+             "mixed_libraries.other"},
         told{"msg=\"Unable to load cudart library: cuda driver library init failure: 3\"",
              "environment_other.driver_state_after_suspend"},
         told{"nvidia-container-cli: permission error: capability change failed: operation not permitted",

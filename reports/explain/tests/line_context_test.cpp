@@ -60,12 +60,16 @@ TEST(speaks_of_no_failure, knows_changelogs_help_commands_and_tests_that_passed)
        {"- fix: illegal memory access", "* fixed out of memory", "fix(kernel): x", "docs: describe it",
         "  --fraction f  lower it if", "$ grep error log", "test_a.py::test_oom passed",
         "test_oom xfail (cuda)", "ok 3 - out of memory is raised", "[       ok ] oom.test (3 ms)",
-        "--- pass: testoom (0.1s)"})
+        "--- pass: testoom (0.1s)", "[bugfix] out of memory", "out of memory in the loss (#12)",
+        "* 1f2e3d4 (head -> main) out of memory", "skipped [3] a.py:4: out of memory",
+        "3 passed in 2 s: out of memory", "merge pull request #1 from a/out-of-memory",
+        "test_a ... skipped 'out of memory'"})
     EXPECT_TRUE(speaks_of_no_failure(line)) << line;
   for (const char* const line :
        {"runtimeerror: cuda error: out of memory", "- cuda error: out of memory", "fix me: x is out",
         "tests failed: out of memory", "deadbeef: out of memory", "1234567 out of memory",
-        "iffy: out of memory", "an unsupported value or parameter was passed to the function", ""})
+        "iffy: out of memory", "it failed if you passed in a view: out of memory", "out of memory (12)",
+        "an unsupported value or parameter was passed to the function", ""})
     EXPECT_FALSE(speaks_of_no_failure(line)) << line;
 }
 
@@ -76,6 +80,44 @@ TEST(is_exception, knows_the_last_line_of_a_traceback) {
   for (const char* const line :
        {"", "    raise RuntimeError(x)", "an Error: x", "step: 3", "Error in x", "-Error: x"})
     EXPECT_FALSE(is_exception(line)) << line;
+}
+
+TEST(names_gpu_library, knows_words_and_no_parts_of_paths_quotes_and_other_words) {
+  for (const char* const line :
+       {"runtimeerror: cuda error", "no sm_89 kernel", "sm89 is missing", "needs compute capability 8.9",
+        "the nccl ring", "triton.runtime.errors.ptxaserror: failed", "it's cudnn's fault", "cublas: 14",
+        "[trt] [e] 1: cask"})
+    EXPECT_TRUE(names_gpu_library(line)) << line;
+  for (const char* const line :
+       {"", "barracuda", "cuda_runtime.h is missing", "/usr/local/cuda/bin", "open 'cuda'",
+        "no module \"tensorrt\"", "cuda-samples", "torch.cuda.is_available()", "keyerror: cuda",
+        "a.keyerror: cuda", "awesm_890", "smart"})
+    EXPECT_FALSE(names_gpu_library(line)) << line;
+}
+
+TEST(names_native_source, knows_a_file_of_c_with_its_line) {
+  for (const char* const line : {"main.cu:12", "at gemm.cpp(78)", "blas.cc:1: x", "a.c:3"})
+    EXPECT_TRUE(names_native_source(line)) << line;
+  for (const char* const line : {"", "train.py:12", "main.cu", "a.cpp: no such file", "a.cuh:12"})
+    EXPECT_FALSE(names_native_source(line)) << line;
+}
+
+TEST(is_in_address, knows_addresses_and_licences) {
+  const auto at = [](std::string_view line) { return is_in_address(line, line.find("torch")); };
+  EXPECT_TRUE(at("see https://x.org/torch/a"));
+  EXPECT_TRUE(at("github.com/x/torch"));
+  EXPECT_TRUE(at("torch: license"));
+  EXPECT_FALSE(at("https://x.org torch"));
+  EXPECT_FALSE(at("/v/site-packages/torch/nn"));
+}
+
+TEST(commits, have_a_head_and_lines_below_it) {
+  EXPECT_TRUE(is_head_of_commit("commit 0123456789abcdef0123456789abcdef01234567 (HEAD)"));
+  EXPECT_FALSE(is_head_of_commit("commit 0123"));
+  EXPECT_FALSE(is_head_of_commit("commit your changes, please; CUDA error: 700 is fixed"));
+  for (const char* const line : {"", "    text", "Author: a", "+++ b/a.py"})
+    EXPECT_TRUE(is_of_commit(line)) << line;
+  EXPECT_FALSE(is_of_commit("CUDA error: 700"));
 }
 
 TEST(without_box, leaves_the_text_of_a_box) {
