@@ -204,12 +204,12 @@ int run(std::vector<std::string> words) {
     reached.insert(reached.end(), {of.first, of.three});
   };
   measured("public reports", public_reports(benchmark / "reports.json"));
-  measured("programs", programs.plain);
-  measured("programs, with the driver's log", programs.with_driver_log);
   if (const fs::path held_out = benchmark / "held_out.json"; fs::exists(held_out))
-    measured("public reports, held out", public_reports(held_out));
+    measure("public reports, held out", public_reports(held_out), all, verbose);
   else
     fmt::print("public reports, held out: skipped, since {} is not there\n", held_out.string());
+  measured("programs", programs.plain);
+  measured("programs, with the driver's log", programs.with_driver_log);
   for (const std::string& arm : seen.unassigned) fmt::print("of no cause: {}\n", arm);
   int wrong = false_answers("healthy and foreign logs",
                             healthy_logs(benchmark / "healthy", benchmark / "healthy.json"), all);
