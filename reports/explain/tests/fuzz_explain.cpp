@@ -33,6 +33,10 @@ std::string printed(const explanation& e) {
   std::ostringstream out;
   print_first_answer(out, e, "input");
   print_explanation(out, e, "input");
+  for (const ranked_cause& c : e.causes) {
+    if (how_sure(c).size() > 45) std::abort();
+    out << how_sure(c) << rests_on(c, e) << c.text;
+  }
   return out.str() + explanation_json(e, "input").dump();
 }
 
@@ -44,6 +48,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const explanation e = explained(text, std::max<std::size_t>(1, size));
   if (e.causes.size() > 3) std::abort();
   if (!e.failure && (!e.causes.empty() || e.process.state == "lost")) std::abort();
+  if (e.failure && e.not_understood) std::abort();
   const std::string all = printed(e);
   if (std::any_of(all.begin(), all.end(), [](char c) { return c != '\n' && (c < 0x20 || c > 0x7e); }))
     std::abort();
