@@ -329,9 +329,12 @@ event_finder::event_finder(const lexicon& known)
 }
 
 void event_finder::mark_survived(std::uint64_t line) {
-  for (auto e = all_.events.rbegin(); e != all_.events.rend() && line - e->line <= lines_apart; ++e)
-    e->survived = e->survived || e->role == event_role::failure || e->role == event_role::cause ||
-                  e->role == event_role::fatal;
+  for (log_event& e : all_.events) {
+    if (line - e.line > lines_apart || e.role == event_role::condition || e.role == event_role::aside)
+      continue;
+    e.survived = true;
+    all_.tried_again = line;
+  }
   if (fatal_exception_ && line - fatal_exception_->line <= lines_apart) fatal_exception_.reset();
 }
 
@@ -776,6 +779,7 @@ bool event_finder::look_beside_noise(const log_line& line, std::size_t across) {
   const bool of_traceback = in_traceback_ || exception_.line == line.number;
   for (log_event& e : in_order) {
     e.survived = survived;
+    if (survived && e.role != event_role::condition) all_.tried_again = line.number;
     if (of_traceback && !of_traceback_.empty()) e.framework = of_traceback_;
     native_ =
         native_ || e.id == "end.aborted" || (e.role == event_role::failure && names_native_source(lower_));

@@ -44,9 +44,10 @@ struct log_findings {
   /// "gpu" -> "H200"; in order of appearance, and frameworks in the order of how surely the program is of one.
   std::map<std::string, std::vector<std::string>> facts;
   std::uint64_t lines = 0, bytes = 0, cut_lines = 0;
-  std::uint64_t dropped = 0;  ///< different events beyond those kept
-  bool names_gpu = false;     ///< a GPU, or a library or framework for it
-  std::vector<int> ranks{};   ///< of events that fail, in ascending order; at most 64
+  std::uint64_t dropped = 0;      ///< different events beyond those kept
+  bool names_gpu = false;         ///< a GPU, or a library or framework for it
+  std::uint64_t tried_again = 0;  ///< the last line that says so of an event that was survived
+  std::vector<int> ranks{};       ///< of events that fail, in ascending order; at most 64
 };
 
 /// Finds events in a log of any length, in bounded memory. Not for several threads.
@@ -85,7 +86,7 @@ class event_finder {
   bool look_beside_noise(const log_line& line, std::size_t across = 0);
   void look_for_names(const log_line& line, std::vector<log_event>& found);
   void keep(log_event e);
-  void mark_survived(std::uint64_t line);
+  void mark_survived(std::uint64_t line);  ///< what stands directly above it
   void add_fact(const std::string& name, const std::string& value);
   void add_framework(const std::string& name, framework_told how);
   void conclude();

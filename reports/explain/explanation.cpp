@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reports/explain/explanation.hpp"
 
+#include "reports/base/json_input.hpp"
 #include "reports/explain/line_context.hpp"
 
 #include <fmt/format.h>
@@ -54,7 +55,7 @@ struct candidate {
 bool is_far(const log_event& e, const log_event& failure) {
   if (e.role != event_role::condition || e.line == 0) return false;
   const bool is_number = e.words.find_first_not_of("0123456789^*- ") == std::string::npos;
-  if (!is_number && !e.id.starts_with("memory.")) return false;
+  if (!is_number && !e.id.starts_with("memory.") && !e.id.starts_with("sizes.")) return false;
   return e.line + lines_before < failure.line || (!is_number && e.line > failure.line + lines_behind);
 }
 
@@ -312,6 +313,11 @@ int distance_to(const log_findings& log, std::string_view arm) {
   return framework.empty() ? 1 : framework == framework_in(log) ? 0 : 2;
 }
 
+/// Whether an arm is of another framework than the program of the log.
+bool is_of_another(const log_findings& log, std::string_view arm) {
+  return !framework_in(log).empty() && distance_to(log, arm) == 2;
+}
+
 void add_remedies(ranked_cause& cause, const failure_seen& failure, const log_findings& log,
                   const knowledge& known) {
   for (const recorded_remedy& r : known.records.remedies) {
@@ -333,7 +339,7 @@ void add_remedies(ranked_cause& cause, const failure_seen& failure, const log_fi
                                   std::ranges::any_of(f.arms, is_of_case);
                          });
     if (!against && !(same_cause && same_failure && of_case)) continue;
-    if (matches_any(known.words.internal_remedies, r.arm) || distance_to(log, r.arm) == 2) continue;
+    if (matches_any(known.words.internal_remedies, r.arm) || is_of_another(log, r.arm)) continue;
     const auto here = [&](const std::set<std::string>& stacks) {
       return static_cast<std::size_t>(
           std::ranges::count_if(stacks, [&](const auto& s) { return cause.stacks.contains(s); }));
@@ -380,7 +386,8 @@ void add_arm(ranked_cause& cause, const failure_seen& failure, const log_finding
     if (!f.natural || &known.words.causes[f.cause] != cause.what) continue;
     const int fits = fit(failure, f.status, f.call) * 2 + (f.call == failure.call ? 1 : 0);
     for (const std::string& arm : f.arms)
-      if (const std::pair key{fits, -distance_to(log, arm)}; fits > 3 && key > best_key) {
+      if (const std::pair key{fits, -distance_to(log, arm)};
+          fits > 3 && key > best_key && !is_of_another(log, arm)) {
         best = &arm;
         best_key = key;
       }
@@ -514,7 +521,8 @@ void leave_out_what_was_survived(explanation& e, const lexicon& words) {
       log.events, [&](const log_event& event) { return !event.survived && fails(event); });
   const bool ended =
       std::ranges::any_of(log.events, [](const log_event& event) { return event.id.starts_with("end."); });
-  if (ended && !another) return;
+  // What is tried again at the end was not got over.
+  if (!another && (ended || log.tried_again >= log.lines)) return;
   if (!another) {
     e.aside = *first;
     e.aside->words += " (caught, and tried again)";
@@ -711,7 +719,7 @@ std::string how_sure(const ranked_cause& c) {
 std::string rests_on(const ranked_cause& c, const explanation& e) {
   const std::string sure = how_sure(c);
   if (c.sure != confidence::possible && !c.words.empty()) return sure + ": " + c.words.front().words;
-  if (c.sure != confidence::possible && !c.machine.empty()) return sure + ": " + c.machine.front();
+  if (c.sure != confidence::possible && !c.machine.empty()) return sure + ": " + one_line(c.machine.front());
   if (c.sure == confidence::possible && c.natural_trials > 0)
     return fmt::format("{}; {} with {}", sure, recorded_trials(c.natural_trials),
                        e.failure ? e.failure->status : "it");

@@ -211,7 +211,7 @@ TEST(not_understood, is_nothing_that_only_names_a_path_or_was_got_over) {
         "FATAL: role \"cuda\" does not exist", "no cuDNN error: all is well",
         "RuntimeError: the lookup barracuda failed",
         "Traceback (most recent call last):\nRuntimeError: HIP error: CUDA names are used for it",
-        "cuRAND error: the generator is odd, retrying with another"})
+        "cuRAND error: the generator is odd, retrying with another\nstep 2"})
     EXPECT_FALSE(answer_to(log).not_understood) << log;
   std::string caught = "Traceback (most recent call last):\nRuntimeError: CUDA refused it\n";
   for (int step = 0; step < 40; ++step) caught += "step " + std::to_string(step) + "\n";
@@ -226,6 +226,9 @@ TEST(survived, is_no_failure_unless_the_program_ended_or_failed_again) {
   EXPECT_THAT(e.aside->words, HasSubstr("tried again"));
   EXPECT_TRUE(answer_to(survived + "Aborted (core dumped)\n").failure);
   EXPECT_TRUE(answer_to(survived + "batch 32: CUDA out of memory\n").failure);
+  EXPECT_TRUE(answer_to("step 1\n" + survived).failure)
+      << "it is tried again, and nothing tells that it worked";
+  EXPECT_TRUE(answer_to(survived + "step 1\n" + survived + "step 2\n" + survived).failure);
   const explanation later = answer_to(survived + "RuntimeError: CUDA error: device-side assert triggered\n");
   ASSERT_TRUE(later.failure);
   EXPECT_EQ(later.failure->status, "cudaErrorAssert");
