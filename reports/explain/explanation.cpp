@@ -761,6 +761,7 @@ explanation explain(log_findings log, const knowledge& known, std::size_t at_mos
     return result;
   }
   result.aside.reset();
+  std::erase_if(result.log.events, [](const log_event& e) { return e.role == event_role::fatal; });
   put_framework_first(result.log, result.failure->framework);
   if (all.empty()) all = candidates_for(result.log, *result.failure, known);
 
