@@ -357,7 +357,9 @@ TEST(print_ways, of_a_framework_has_its_own_trials_and_remedies) {
 TEST(print_ways, leaves_out_what_nothing_is_known_of) {
   const known_cause what{.id = "a.b", .text = "something"};
   explanation e;
-  e.causes.push_back({.what = &what, .text = what.text});
+  ranked_cause& c = e.causes.emplace_back();
+  c.what = &what;
+  c.text = what.text;
   EXPECT_EQ(ways(e, table_style::markdown), "1. **something**\n   - *seen:* by documents and reports\n\n");
 }
 
