@@ -63,13 +63,14 @@ std::string joined(const std::vector<std::string>& words) {
 }
 
 known_entry entry_from(const json_cursor& at) {
-  at.only({"id", "sort", "library", "harm", "what", "calls", "status", "workarounds", "addresses", "ranges",
-           "architectures", "evidence", "measured"});
+  at.only({"id", "sort", "library", "harm", "what", "reach", "calls", "status", "workarounds", "addresses",
+           "ranges", "architectures", "evidence", "measured"});
   known_entry e{.id = at.at("id").string(),
                 .sort = one_of(at.at("sort"), {"measured", "documented", "reported"}),
                 .library = one_of(at.at("library"), {"cublas", "cublaslt"}),
                 .harm = one_of(at.at("harm"), {harms[0], harms[1], harms[2], harms[3], harms[4]}),
                 .what = at.at("what").string(),
+                .reach = one_of(at.at("reach"), {"any", "forced_algorithm", "refused_call"}),
                 .calls = texts_of(at, "calls"),
                 .addresses = texts_of(at, "addresses"),
                 .architectures = texts_of(at, "architectures")};
@@ -227,7 +228,7 @@ std::string text_of(const nlohmann::ordered_json& file) {
 }  // namespace
 
 known_issue known_entry::row() const {
-  return {id,       sort,     library,  harm,     what,     words[0],
+  return {id,       sort,     library,  harm,     what,     reach,   words[0],
           words[1], words[2], words[3], words[4], words[5], words[6]};
 }
 

@@ -30,7 +30,7 @@ struct measured_versions {
 };
 
 struct known_entry {
-  std::string id{}, sort{}, library{}, harm{}, what{};
+  std::string id{}, sort{}, library{}, harm{}, what{}, reach = "any";
   std::string status{};  ///< that the call returns; empty where it says success, or does not return
   std::vector<std::string> calls{}, addresses{}, architectures{};
   std::vector<known_workaround> workarounds{};

@@ -203,7 +203,8 @@ probe_report look_at_known_issues(const machine& m) {
     for (const std::string& architecture : architectures) {
       std::size_t more = 0;
       for (const found_issue& f : issues_of(m.known, version, architecture)) {
-        if (f.level != known_level::measured || rank_of_harm(f.entry->harm) > rank_of_harm("hang")) {
+        if (f.level != known_level::measured || f.entry->reach != "any" ||
+            rank_of_harm(f.entry->harm) > rank_of_harm("hang")) {
           ++more;
           continue;
         }

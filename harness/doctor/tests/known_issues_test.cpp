@@ -9,10 +9,13 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cufault/known_issues.hpp>
 #include <filesystem>
+#include <fstream>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -45,15 +48,50 @@ TEST(known_issues_file, never_mixes_what_is_measured_with_what_is_said) {
   EXPECT_GE(measured, 15U);
 }
 
+/// What records show of the step of an arm: statuses other than SUCCESS and than those of a fault of the device or the process.
+std::set<std::string> refusals_of(const known_evidence& e) {
+  std::set<std::string> statuses;
+  const auto slash = e.arm.find('/');
+  const std::string head =
+      fmt::format(R"({{"case":"{}","arm":"{}",)", e.arm.substr(0, slash), e.arm.substr(slash + 1));
+  for (const auto& stack : fs::directory_iterator(CUFAULT_RECORDED)) {
+    std::ifstream in(stack.path() / (e.arm.substr(0, e.arm.find('.')) + ".jsonl"));
+    for (std::string line; std::getline(in, line);) {
+      if (!line.starts_with(head)) continue;
+      const auto json = nlohmann::json::parse(line);
+      for (const auto& trial : json["trials"])
+        for (const auto& call : trial["calls"])
+          if (const std::string variant = call.value("variant", ""), status = call.value("status", "");
+              call["api"].get<std::string>() + (variant.empty() ? "" : " " + variant) == e.call &&
+              status.starts_with("CUBLAS_STATUS_") && status != "CUBLAS_STATUS_SUCCESS")
+            statuses.insert(status);
+    }
+  }
+  return statuses;
+}
+
+TEST(known_issues_file, calls_refused_what_the_record_of_another_release_refuses) {
+  std::size_t refused = 0;
+  for (const known_entry& e : load_known_issues(KNOWN_ISSUES).issues)
+    for (const known_evidence& one : e.evidence)
+      if (e.reach == "refused_call") {
+        EXPECT_THAT(refusals_of(one), testing::Not(IsEmpty())) << e.id << ": " << one.call;
+        ++refused;
+      } else if (e.id == "lt-relu-drops-nan") {
+        EXPECT_THAT(refusals_of(one), IsEmpty());
+      }
+  EXPECT_GE(refused, 7U);
+}
+
 TEST(known_issues_file, is_the_table_of_the_header) {
   const known_issues_list known = load_known_issues(KNOWN_ISSUES);
   ASSERT_EQ(known.issues.size(), known_issues_table.size());
   for (std::size_t i = 0; i < known.issues.size(); ++i) {
     const known_issue a = known.issues[i].row(), b = known_issues_table[i];
     const auto all = [](const known_issue& k) {
-      return std::vector<std::string_view>{k.id,       k.sort,         k.library,     k.harm,
-                                           k.what,     k.calls,        k.workarounds, k.addresses,
-                                           k.affected, k.not_affected, k.ranges,      k.architectures};
+      return std::vector<std::string_view>{k.id,           k.sort,   k.library,      k.harm,      k.what,
+                                           k.reach,        k.calls,  k.workarounds,  k.addresses, k.affected,
+                                           k.not_affected, k.ranges, k.architectures};
     };
     EXPECT_EQ(all(a), all(b));
   }
@@ -73,7 +111,7 @@ class made_issues : public testing::Test {
   }
   void write_measured(const std::string& workarounds = "", const std::string& measured = "{}") const {
     write(fmt::format(
-        R"({{"id":"one","sort":"measured","library":"cublas","harm":"wrong_numbers","what":"It is wrong.","calls":["cublasSgemm"],
+        R"({{"id":"one","sort":"measured","library":"cublas","harm":"wrong_numbers","what":"It is wrong.","reach":"any","calls":["cublasSgemm"],
             "status":"CUBLAS_STATUS_NOT_SUPPORTED",{}"evidence":[{{"arm":"numbers.made/fault","call":"cublasSgemm small","shows":"CUBLAS_STATUS_SUCCESS, numbers wrong"}}],
             "measured":{}}})",
         workarounds, measured));
@@ -132,7 +170,7 @@ TEST_F(made_issues, are_looked_at_by_an_arm_that_stands_in_the_place_of_another)
   for (const bool stands_in : {true, false}) {
     fs::remove_all(recorded);
     write(fmt::format(
-        R"({{"id":"one","sort":"measured","library":"cublas","harm":"wrong_numbers","what":"It is wrong.","calls":["cublasSgemm"],
+        R"({{"id":"one","sort":"measured","library":"cublas","harm":"wrong_numbers","what":"It is wrong.","reach":"any","calls":["cublasSgemm"],
             "evidence":[{{"arm":"numbers.made/fault","call":"cublasSgemm small","shows":"CUBLAS_STATUS_SUCCESS, numbers wrong"}},
                         {{"arm":"numbers.made/other","call":"cublasSgemm small","shows":"CUBLAS_STATUS_SUCCESS, numbers wrong"{}}}],
             "measured":{{}}}})",
@@ -143,14 +181,14 @@ TEST_F(made_issues, are_looked_at_by_an_arm_that_stands_in_the_place_of_another)
                                                 : R"("affected":["13.1.0"],"not_affected":[])"));
   }
   write(
-      R"({"id":"one","sort":"measured","library":"cublas","harm":"wrong_numbers","what":"It is wrong.","calls":["cublasSgemm"],
+      R"({"id":"one","sort":"measured","library":"cublas","harm":"wrong_numbers","what":"It is wrong.","reach":"any","calls":["cublasSgemm"],
             "evidence":[{"arm":"numbers.made/fault","call":"cublasSgemm","shows":"x","in_place_of":"numbers.made/none"}],"measured":{}})");
   expect_refusal("no evidence before it has this arm");
 }
 
 TEST_F(made_issues, take_a_crash_for_no_hang) {
   write(
-      R"({"id":"one","sort":"measured","library":"cublas","harm":"crash","what":"It ends.","calls":["cublasSgemm"],
+      R"({"id":"one","sort":"measured","library":"cublas","harm":"crash","what":"It ends.","reach":"any","calls":["cublasSgemm"],
            "evidence":[{"arm":"numbers.made/fault","call":"cublasSgemm small","shows":"never returned; crashed"}],"measured":{}})");
   stack("13.1.0", "", "fault", "", R"("ended":"crashed","why":"SIGSEGV","signal":11,"context":"unchecked")");
   stack("13.2.0", "", "fault", "", R"("ended":"timed_out","context":"unchecked")");
@@ -225,7 +263,7 @@ TEST_F(made_issues, know_gpus_by_name_and_by_compute_capability) {
 
 TEST_F(made_issues, that_are_wrong_are_refused_with_their_line) {
   const std::string head =
-      R"({"id":"one","library":"cublas","harm":"hang","what":"It hangs.","calls":["cublasSgemm"],)";
+      R"({"id":"one","library":"cublas","harm":"hang","what":"It hangs.","reach":"any","calls":["cublasSgemm"],)";
   const auto refused = [&](const std::string& members, const std::string& part) {
     write(members);
     try {
@@ -244,6 +282,8 @@ TEST_F(made_issues, that_are_wrong_are_refused_with_their_line) {
           R"("sort":"documented","addresses":["https://a.invalid"],"ranges":[{"from":"13","before":"13.1.0"}]})",
       "\"13\" is no version");
   refused(head + R"("sort":"measured","speed":1})", "speed");
+  refused(R"({"id":"one","sort":"measured","library":"cublas","harm":"hang","what":"x","reach":"rarely"})",
+          "\"rarely\" is none of: any, forced_algorithm, refused_call");
   const std::string whole =
       head +
       R"("sort":"reported","addresses":["https://a.invalid"],"ranges":[{"from":"13.0.0","before":"13.1.0"}]})";

@@ -331,15 +331,16 @@ TEST_F(probes, known_issues_are_warned_of_where_they_were_measured) {
   library("/lib64/libcublas.so.13");
   versions["/lib64/libcublas.so.13"] = {.version = 130100};
   m.known.issues = {made_issue("wrong_numbers", "13.1.0"), made_issue("worse_status", "13.1.0"),
-                    made_issue("hang", "13.0.0")};
+                    made_issue("hang", "13.0.0"), made_issue("crash", "13.1.0")};
+  m.known.issues.back().reach = "refused_call";
   const auto report = look_at_known_issues(m);
-  ASSERT_EQ(report.findings.size(), 1U)
-      << "one of a status alone, and one that was measured with another version, are counted";
+  ASSERT_EQ(report.findings.size(), 1U) << "one of a status alone, and one that was measured with another "
+                                           "version, and one of a call that others refuse, are counted";
   EXPECT_EQ(report.findings[0].level, finding_level::warning);
   EXPECT_EQ(report.findings[0].text, "cuBLAS 13.1.0 on 9.0, made-wrong_numbers: It is bad.");
   EXPECT_EQ(report.findings[0].advice, "Do not.");
   EXPECT_EQ(report.findings[0].harm, "wrong_numbers");
-  EXPECT_THAT(report.seen, ElementsAre(HasSubstr("2 more known: cufault known --cublas 13.1.0 --gpu 9.0")));
+  EXPECT_THAT(report.seen, ElementsAre(HasSubstr("3 more known: cufault known --cublas 13.1.0 --gpu 9.0")));
 }
 
 TEST_F(probes, known_issues_of_other_versions_and_gpus_are_no_findings) {

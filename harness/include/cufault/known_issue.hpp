@@ -26,7 +26,8 @@ struct known_issue {
   std::string_view library{};       ///< "cublas" or "cublaslt"
   std::string_view harm{};          ///< "wrong_numbers", "crash", "hang", "worse_status" or "other"
   std::string_view what{};          ///< one sentence
-  std::string_view calls{};         ///< "cublasLtMatmul cublasGemmEx"
+  std::string_view reach{};         ///< "any", "forced_algorithm" or "refused_call" (by other releases)
+  std::string_view calls{};         ///< "cublasLtMatmul cublasGemmEx"; empty: not known
   std::string_view workarounds{};   ///< sentences; empty where none is known
   std::string_view addresses{};     ///< of release notes and threads
   std::string_view affected{};      ///< measured: "9.0/12.8.4 9.0/13.1.0"
@@ -87,8 +88,11 @@ inline bool is_among(std::string_view architectures, std::string_view one) {
 /// Whether the issue was measured with a version on an architecture: 2; with the nearest version below or above: 1; else 0.
 inline int nearness(const known_issue& issue, const std::array<unsigned long, 3>& version,
                     std::string_view architecture) {
-  std::array<unsigned long, 3> seen{}, below{}, above{};
-  bool has_below = false, has_above = false, below_has_it = false, above_has_it = false;
+  std::array<unsigned long, 3> seen{};
+  struct {
+    std::array<unsigned long, 3> version{};
+    bool there = false, has_it = false;
+  } below, above;
   int found = -1;
   const auto look = [&](std::string_view words, bool has_it) {
     each_word(words, [&](std::string_view word) {
@@ -97,21 +101,16 @@ inline int nearness(const known_issue& issue, const std::array<unsigned long, 3>
           !parse(word.substr(slash + 1), seen))
         return;
       if (seen == version) found = has_it ? 2 : 0;
-      if (seen < version && (!has_below || below < seen)) {
-        has_below = true;
-        below = seen;
-        below_has_it = has_it;
-      }
-      if (version < seen && (!has_above || seen < above)) {
-        has_above = true;
-        above = seen;
-        above_has_it = has_it;
-      }
+      auto& side = seen < version ? below : above;
+      if (side.there && (seen < version ? seen < side.version : side.version < seen)) return;
+      side.version = seen;
+      side.there = true;
+      side.has_it = has_it;
     });
   };
   look(issue.affected, true);
   look(issue.not_affected, false);
-  return found >= 0 ? found : below_has_it || above_has_it ? 1 : 0;
+  return found >= 0 ? found : below.has_it || above.has_it ? 1 : 0;
 }
 
 }  // namespace known_details

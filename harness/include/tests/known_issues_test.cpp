@@ -84,7 +84,8 @@ TEST(known_issues_header, has_the_table_and_works_in_cxx17) {
   bool split_k = false;
   for (const known_match& m : found)
     split_k = split_k || (m.issue->id == "lt-66-uneven-split-k" && m.level == known_level::measured &&
-                          m.issue->harm == "wrong_numbers");
+                          m.issue->harm == "wrong_numbers" && m.issue->calls == "cublasLtMatmul" &&
+                          m.issue->reach == "forced_algorithm");
   EXPECT_TRUE(split_k);
   EXPECT_EQ(version_text(120804), "12.8.4");
 }

@@ -37,6 +37,10 @@ class Issue(NamedTuple):
     what: str
     workarounds: list[str]
     addresses: list[str]
+    calls: list[str]
+    """Functions that it concerns; empty: not known."""
+    reach: str
+    """"forced_algorithm": only by an algorithm chosen by hand; "refused_call": only by a call that other releases refuse; else "any"."""
 
 
 def _file() -> Path:
@@ -85,7 +89,8 @@ def issues(version: str, architecture: str = "") -> list[Issue]:
     for entry in json.loads(_file().read_text())["issues"]:
         if level := _level(entry, numbers, architecture):
             ways = [w["text"] for w in entry.get("workarounds", [])]
-            found.append(Issue(entry["id"], level, entry["harm"], entry["what"], ways, entry.get("addresses", [])))
+            told = (ways, entry.get("addresses", []), entry.get("calls", []), entry["reach"])
+            found.append(Issue(entry["id"], level, entry["harm"], entry["what"], *told))
     return found
 
 
@@ -132,7 +137,10 @@ def architectures(root: str = "/") -> set[str]:
 
 
 def check(
-    harms: Collection[str] = ("wrong_numbers",), levels: Collection[str] = ("measured", "documented"), ignore: Iterable[str] = ()
+    harms: Collection[str] = ("wrong_numbers",),
+    levels: Collection[str] = ("measured", "documented"),
+    ignore: Iterable[str] = (),
+    reach: Collection[str] = ("any",),
 ) -> list[Issue]:
     """Warns (KnownIssueWarning) of each known issue of the cuBLAS of this process on its GPUs, and returns them. Without a version or a known GPU it does nothing. Raises nothing but its warnings, where Python makes these errors."""
     try:
@@ -140,7 +148,8 @@ def check(
         if not _numbers(version):
             return []
         here = sorted(architectures())
-        found = {i.id: i for a in here for i in issues(version, a) if i.harm in harms and i.level in levels and i.id not in set(ignore)}
+        asked = [i for a in here for i in issues(version, a) if i.harm in harms and i.level in levels and i.reach in reach]
+        found = {i.id: i for i in asked if i.id not in set(ignore)}
     except (AttributeError, KeyError, OSError, TypeError, ValueError):
         return []
     for i in found.values():

@@ -20,16 +20,20 @@ MADE_UP = {
     "gpus": {"A100": "8.0", "H200": "9.0", "B200": "10.0"},
     "issues": [
         {
-            "id": "one", "sort": "measured", "library": "cublas", "harm": "wrong_numbers", "what": "It is wrong.", "calls": ["cublasSgemm"],
+            "id": "one", "sort": "measured", "library": "cublas", "harm": "wrong_numbers", "what": "It is wrong.", "reach": "any", "calls": ["cublasSgemm"],
             "workarounds": [{"text": "Do not."}], "evidence": [], "measured": {"9.0": {"affected": ["12.8.4", "13.1.0"], "not_affected": ["13.10.0"]}},
         },
         {
-            "id": "two", "sort": "documented", "library": "cublaslt", "harm": "wrong_numbers", "what": "It is said to be wrong.", "calls": ["cublasLtMatmul"],
+            "id": "two", "sort": "documented", "library": "cublaslt", "harm": "wrong_numbers", "what": "It is said to be wrong.", "reach": "any", "calls": ["cublasLtMatmul"],
             "addresses": ["https://example.invalid/notes"], "architectures": ["10.x"], "ranges": [{"from": "13.0.0", "before": "13.1.1"}],
         },
         {
-            "id": "three", "sort": "reported", "library": "cublas", "harm": "crash", "what": "It is told to crash.", "calls": ["cublasSgemm"],
+            "id": "three", "sort": "reported", "library": "cublas", "harm": "crash", "what": "It is told to crash.", "reach": "any", "calls": ["cublasSgemm"],
             "addresses": ["https://example.invalid/thread"], "ranges": [{"from": "13.1.0", "before": "13.1.1"}],
+        },
+        {
+            "id": "four", "sort": "documented", "library": "cublas", "harm": "wrong_numbers", "what": "It takes what others refuse.", "reach": "refused_call",
+            "addresses": ["https://example.invalid/notes"], "architectures": ["12.x"], "ranges": [{"from": "13.1.0", "before": "13.1.1"}],
         },
     ],
 }  # fmt: skip
@@ -50,7 +54,9 @@ def levels(version: str, architecture: str = "") -> dict[str, str]:
 def test_levels_are_not_mixed() -> None:
     assert levels("13.1.0.3", "9.0") == {"one": "measured", "three": "reported"}
     assert levels("13.1.0", "10.0") == {"one": "not_measured", "two": "documented", "three": "reported"}
-    assert levels("13.1.0") == {"one": "measured", "two": "documented", "three": "reported"}
+    assert levels("13.1.0") == {"one": "measured", "two": "documented", "three": "reported", "four": "documented"}
+    assert [(i.calls, i.reach) for i in known.issues("13.1.0", "12.0")][-1] == ([], "refused_call")
+    assert known.issues("13.1.0", "9.0")[0].calls == ["cublasSgemm"]
     assert levels("13.5.1", "9.0") == {"one": "not_measured"}
     assert levels("13.10.0", "9.0") == {}
     with pytest.raises(ValueError, match="is no version of cuBLAS"):
@@ -79,6 +85,17 @@ def test_check_warns_of_wrong_numbers_with_an_address(monkeypatch: pytest.Monkey
         warnings.simplefilter("error")
         assert known.check(ignore=["one", "two"]) == []
         assert known.check(harms=["hang"]) == []
+
+
+@pytest.mark.usefixtures("made_up")
+def test_check_warns_of_a_refused_call_only_where_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(known, "cublas_version", lambda: "13.1.0")
+    monkeypatch.setattr(known, "architectures", lambda: {"12.0"})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert known.check() == []
+    with pytest.warns(known.KnownIssueWarning, match="others refuse"):
+        known.check(reach=["refused_call"])
 
 
 @pytest.mark.usefixtures("made_up")
