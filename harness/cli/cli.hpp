@@ -185,7 +185,7 @@ struct inject_arguments {
   std::filesystem::path rules, faultinj, log;  ///< rules in cufault's form or in that of NVIDIA's faultinj
   std::vector<std::string> fail;               ///< "cuMemAlloc_v2:3=OUT_OF_MEMORY"
   bool lenient = false;                        ///< the command runs although a rule is wrong
-  std::uint64_t require = 0;                   ///< rules act so often at least
+  std::optional<std::uint64_t> require;        ///< rules act so often at least; 0: nothing is told at the end
   std::vector<std::string> libraries;          ///< "cublas": to be ready for, beside those that rules name
   std::vector<std::string> command;            ///< never empty
 };
@@ -281,7 +281,8 @@ int show_messages(const std::string& asked, const std::vector<std::filesystem::p
                   print_form form);
 int write_report(const report_arguments& arguments);
 int explain_logs(const explain_arguments& arguments);
-int inject(const inject_arguments& arguments);    ///< becomes the command
+/// Becomes the command where nothing is to be told at its end, else returns its exit code.
+int inject(const inject_arguments& arguments);
 std::string inject_help();                        ///< what rules can hold
 std::vector<std::string> injectable_libraries();  ///< what --library takes
 /// Each once. Throws usage_error for one that there is not, or whose functions are not known.

@@ -4,6 +4,7 @@
 #include "harness/cli/cli.hpp"
 #include "harness/cli/passed_through.hpp"
 #include "harness/cli/traced.hpp"
+#include "harness/doctor/loader.hpp"
 #include "harness/injector/chrome_trace.hpp"
 #include "harness/injector/counts_reader.hpp"
 #include "harness/injector/faultinj.hpp"
@@ -20,9 +21,11 @@
 #include <nlohmann/json.hpp>
 
 #include <fcntl.h>
-#include <sys/wait.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
@@ -31,6 +34,7 @@
 #include <functional>
 #include <iostream>
 #include <map>
+#include <optional>
 #include <set>
 
 namespace fs = std::filesystem;
@@ -96,47 +100,11 @@ void preload_injector(bool host, const std::vector<std::string>& libraries) {
                     errno == ENOENT ? exit_not_found : exit_not_executable);
 }
 
-/// Keeps back what would end this process without its folder being removed.
-sigset_t hold_back_signals() {
-  sigset_t held, before;
-  sigemptyset(&held);
-  sigaddset(&held, SIGTERM);
-  sigaddset(&held, SIGHUP);
-  sigprocmask(SIG_BLOCK, &held, &before);
-  return before;
-}
-
-volatile std::sig_atomic_t running = 0;  // for a signal's handler
-
-/// Runs it to its end, whatever the terminal sends to both; what is meant to end this process goes to it. `before`: the signals
-/// that were blocked before these were held back.
-struct command_end {
-  int exit_code;
-  int signal;  // that ended it; 0: none
-  [[nodiscard]] int as_of_a_shell() const { return signal != 0 ? 128 + signal : exit_code; }
-};
-command_end run_to_its_end(const std::vector<std::string>& command, const sigset_t& before) {
-  std::cout.flush();
-  const pid_t child = fork();
-  if (child < 0) throw usage_error(fmt::format("cannot fork: {}", std::strerror(errno)));
-  if (child == 0) {
-    sigprocmask(SIG_SETMASK, &before, nullptr);
-    try {
-      become(command);
-    } catch (const usage_error& error) {
-      fmt::print(stderr, "cufault: {}\n", error.what());
-      _exit(error.exit_code);
-    }
-  }
-  for (const int sent : {SIGINT, SIGQUIT}) std::signal(sent, SIG_IGN);  // the command's to act upon
-  running = child;
-  for (const int sent : {SIGTERM, SIGHUP}) std::signal(sent, [](int signal) { kill(running, signal); });
-  sigprocmask(SIG_SETMASK, &before, nullptr);
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
-  for (const int sent : {SIGTERM, SIGHUP}) std::signal(sent, SIG_IGN);  // what is left is soon done
-  return {WIFEXITED(status) ? WEXITSTATUS(status) : 0, WIFSIGNALED(status) ? WTERMSIG(status) : 0};
+passed_end run_left_alone(const std::vector<std::string>& command) {
+  passed_command left;
+  left.words = command;
+  left.left_alone = true;
+  return run_passed_through(left);
 }
 
 /// A file that another process writes; removed at the end.
@@ -254,13 +222,15 @@ void print(const trace& seen, const injector::counted& counts, const std::set<st
                seen.lines);
 }
 
-nlohmann::ordered_json to_json(const trace& seen, const injector::counted& counts, int signal) {
+nlohmann::ordered_json to_json(const trace& seen, const injector::counted& counts,
+                               const std::set<std::string>& libraries, int signal) {
   auto memory = nlohmann::ordered_json::object();
   for (const auto& [library, of] : seen.memory)
     memory[library] = {{"allocations", of.count}, {"bytes", of.bytes}, {"largest", of.largest}};
   return {{"schema", 1},
           {"programs", counts.programs},
           {"signal", signal},
+          {"libraries", libraries},
           {"calls", counts.calls},
           {"allocations", memory},
           {"variables", seen.asked},
@@ -289,6 +259,66 @@ std::set<std::string> libraries_asked_for(const std::vector<std::string>& names)
   return {names.begin(), names.end()};
 }
 
+namespace {
+
+/// Why no program of the command loaded the injector.
+std::string why_not_loaded(const std::string& command) {
+  const auto program = program_of(this_machine(), command);
+  struct stat is {};
+  if (program && program->elf.needed.empty()) return "it is linked statically";
+  if (program && stat(program->file.c_str(), &is) == 0 && (is.st_mode & (S_ISUID | S_ISGID)) != 0)
+    return "it is setuid";
+  return "is it linked statically or setuid, or LD_PRELOAD taken away?";
+}
+
+std::string why_never_acted(const injector::rule& r, const injector::counted& counts) {
+  const bool of_runtime = r.of != nullptr && r.of == injector::library_named("cudart");
+  bool any_of_library = false;
+  std::uint64_t most = 0;  // in one process, which is what a rule counts
+  for (const auto& functions : counts.by_program) {
+    std::uint64_t calls = 0;
+    for (const auto& [function, times] : functions) {
+      const bool same = injector::library_of(function) == r.of;
+      any_of_library |= same;
+      if (same && injector::is_for_function(r, injector::function_name{function})) calls += times;
+    }
+    most = std::max(most, calls);
+  }
+  if (r.does == injector::effect::budget) return "no allocation went beyond it";
+  if (r.does == injector::effect::hide) return "nobody looked the function up";
+  if (injector::is_host_function(r.function)) return "no call that libcufault_host.so sees met it";
+  if (of_runtime && !any_of_library)
+    return "no shared CUDA runtime was called; rules for cudart cannot act where it is linked statically: "
+           "use "
+           "the driver's function, as cuMemAlloc_v2, or link with -cudart shared";
+  if (most == 0)
+    return fmt::format("{} was never called{}", r.function,
+                       counts.calls.empty()
+                           ? ", and no other call was seen: programs that are linked statically or "
+                             "setuid, or without LD_PRELOAD, do not load the injector"
+                           : "");
+  if (most <= r.skip)
+    return fmt::format("it waits for call {}, and no process made more than {}", r.skip + 1, most);
+  return fmt::format("up to {} calls were seen in a process, and none was as its other keys ask", most);
+}
+
+void tell_what_never_acted(const injector::rule_set& all, const injector::counted& counts,
+                           const std::string& command) {
+  if (counts.programs == 0)
+    return fmt::print(stderr,
+                      "cufault: nothing was injected: no program of the command loaded the injector: {}\n",
+                      why_not_loaded(command));
+  if (all.rules.empty() && !all.log_environment && counts.injections == 0)
+    fmt::print(stderr, "cufault: nothing was injected: there is no --fail and no --rules\n");
+  for (std::size_t i = 0; i < std::min(all.rules.size(), counts.acted.size()); ++i)
+    if (const injector::rule& r = all.rules[i]; counts.acted[i] == 0)
+      fmt::print(stderr, "cufault: rule {} ({}) never acted: {}\n", i,
+                 r.does == injector::effect::budget ? "budget_bytes" : r.function,
+                 why_never_acted(r, counts));
+}
+
+}  // namespace
+
 int inject(const inject_arguments& arguments) {
   if (!arguments.rules.empty() && !arguments.faultinj.empty())
     throw usage_error("--rules and --faultinj: rules come from one file");
@@ -300,12 +330,15 @@ int inject(const inject_arguments& arguments) {
   }
   std::set<std::string> libraries = libraries_asked_for(arguments.libraries);
   bool host = false;
+  std::optional<injector::rule_set> all;
+  std::error_code none;  // they need not be in a file
+  const auto rules_written = fs::last_write_time(variable("CUFAULT_RULES"), none);
   try {
     if (!arguments.faultinj.empty() && !injector::is_faultinj(json_cursor{read_json(rules)}))
       throw input_error(rules.string() + ": no configuration of faultinj: it has no cudaDriverFaults");
-    const auto all = injector::rules_of(variable("CUFAULT_RULES"), variable("CUFAULT_FAIL"));
-    host = injector::needs_host_library(all);
-    for (const auto* of : injector::libraries_needed(all)) libraries.emplace(of->name);
+    all = injector::rules_of(variable("CUFAULT_RULES"), variable("CUFAULT_FAIL"));
+    host = injector::needs_host_library(*all);
+    for (const auto* of : injector::libraries_needed(*all)) libraries.emplace(of->name);
   } catch (const input_error& error) {
     if (!arguments.lenient) throw usage_error(error.what());
   }
@@ -318,19 +351,29 @@ int inject(const inject_arguments& arguments) {
     put("CUFAULT_LOG", fs::absolute(arguments.log).string());
   }
   preload_injector(host, {libraries.begin(), libraries.end()});
-  if (arguments.require == 0) become(arguments.command);
+  const std::uint64_t required = arguments.require.value_or(0);
+  // Inside of another cufault, which counts, or by rules that are wrong, nothing can be told.
+  if (required == 0 && (arguments.require || !all || !variable("CUFAULT_COUNTS").empty()))
+    become(arguments.command);
 
-  const sigset_t before = hold_back_signals();
-  const temporary_folder counts("cufault-inject-");
-  put("CUFAULT_COUNTS", counts.path().string());
-  const command_end end = run_to_its_end(arguments.command, before);
-  const injector::counted counted = injector::counted_in(counts.path());
-  if (counted.injections >= arguments.require) return end.as_of_a_shell();
-  fmt::print(stderr, "cufault: rules acted {} times, and {} were required{}; the command ended with {}\n",
-             counted.injections, arguments.require,
-             counted.programs == 0 ? " (no program of the command loaded the injector)" : "",
-             end.as_of_a_shell());
-  return exit_too_few;
+  std::optional<temporary_folder> counts("cufault-inject-");
+  put("CUFAULT_COUNTS", counts->path().string());
+  const passed_end end = run_left_alone(arguments.command);
+  const injector::counted counted = injector::counted_in(counts->path());
+  counts.reset();
+  if (counted.injections < required)
+    fmt::print(stderr, "cufault: rules acted {} times, and {} were required; the command ended with {}\n",
+               counted.injections, required, end.as_of_a_shell());
+  // Rules of a file that has changed meanwhile may have other numbers.
+  if (all && counted.unread == 0 && fs::last_write_time(variable("CUFAULT_RULES"), none) == rules_written)
+    tell_what_never_acted(*all, counted, arguments.command.front());
+  if (counted.injections < required) return exit_too_few;
+  if (end.signal != 0) {  // whoever waits sees what the command ended by, and no core of this process
+    prctl(PR_SET_DUMPABLE, 0);
+    std::signal(end.signal, SIG_DFL);
+    raise(end.signal);
+  }
+  return end.as_of_a_shell();
 }
 
 namespace {
@@ -366,7 +409,7 @@ void print_trace(const fs::path& log, const fs::path& counts, const std::set<std
     for (const auto& [library, functions] : counted.calls) libraries->insert(library);
   }
   print(seen, counted, asked, signal);
-  write_json_beside(json, to_json(seen, counted, signal));
+  write_json_beside(json, to_json(seen, counted, asked, signal));
 }
 
 int trace_command(const trace_arguments& arguments) {
@@ -378,7 +421,6 @@ int trace_command(const trace_arguments& arguments) {
     out.open(arguments.chrome);
     if (!out) throw usage_error(fmt::format("{}: {}", arguments.chrome.string(), std::strerror(errno)));
   }
-  const sigset_t before = hold_back_signals();
   const temporary_folder folder("cufault-trace-");
   // A log of every call may be long: it lies beside what is made of it, not in memory that is a file system.
   const scratch_file log{chrome ? std::function([&] { return new_file_beside(arguments.chrome); })
@@ -394,7 +436,7 @@ int trace_command(const trace_arguments& arguments) {
   fs::create_directory(counts);
   for (const auto& [name, value] : trace_variables(log.path(), counts, logged)) put(name.c_str(), value);
   preload_injector(true, {asked.begin(), asked.end()});
-  const command_end end = run_to_its_end(arguments.command, before);
+  const passed_end end = run_left_alone(arguments.command);
   print_trace(log.path(), counts, asked, end.signal, nullptr, arguments.json);
   if (chrome) {
     const std::uint64_t calls = injector::write_chrome_trace(log.path(), out);

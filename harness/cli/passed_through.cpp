@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/ioctl.h>
+#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -175,10 +176,10 @@ class held_signals {
   }
   held_signals(const held_signals&) = delete;
   held_signals& operator=(const held_signals&) = delete;
-  void as_before_in_command() const {
+  void as_before_in_command(bool quit) const {
     std::signal(SIGPIPE, pipe_before_);
     std::signal(SIGCHLD, child_before_);
-    std::signal(SIGQUIT, SIG_IGN);
+    std::signal(SIGQUIT, quit ? quit_before_ : SIG_IGN);
     sigprocmask(SIG_SETMASK, &before_, nullptr);
   }
   [[nodiscard]] int descriptor() const { return arrived_.get(); }
@@ -203,7 +204,8 @@ class held_signals {
                                  int tell) {
   if (error >= 0) dup2(error, STDERR_FILENO);
   for (const auto& [name, value] : command.environment) setenv(name.c_str(), value.c_str(), 1);
-  signals.as_before_in_command();
+  signals.as_before_in_command(command.left_alone);
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
   std::vector<char*> words;
   for (const std::string& word : command.words) words.push_back(const_cast<char*>(word.c_str()));
   words.push_back(nullptr);
@@ -223,7 +225,7 @@ passed_end run_passed_through(const passed_command& command) {
   const bool shared = both && same_file(out, error);
   const file_end end_of_error(STDERR_FILENO), end_of_output(shared ? -1 : STDOUT_FILENO);
   const held_signals signals;
-  copied_output copied(STDERR_FILENO);
+  copied_output copied(command.left_alone ? -1 : STDERR_FILENO);
   std::array<int, 2> told{};
   if (pipe2(told.data(), O_CLOEXEC) != 0)
     throw usage_error(fmt::format("no pipe can be made: {}", std::strerror(errno)));

@@ -22,6 +22,7 @@ struct passed_command {
   std::optional<std::chrono::milliseconds> after;  ///< then on_question is called once
   std::function<void()> on_second;                 ///< about each second
   std::function<void(bool asked)> on_question;     ///< asked: by SIGQUIT; else `after` is over
+  bool left_alone = false;  ///< standard error, whatever it is, and SIGQUIT are its own
 };
 
 struct passed_end {
@@ -37,7 +38,7 @@ struct passed_end {
 /// Runs it to its end. Standard input is its own. Standard error is left alone where it is a regular file, of which the end is read
 /// afterwards, or no pipe and no terminal; a terminal becomes a pseudo-terminal, which passes bytes on as they are, and a pipe another pipe.
 /// Standard output shares that where it is the same file as standard error, so that their order stays; else it is left alone, and its end
-/// is read where it is a regular file. The command ignores SIGQUIT. SIGTERM, SIGHUP, SIGUSR1, SIGUSR2 and a SIGINT that no terminal sent are
+/// is read where it is a regular file. The command ignores SIGQUIT, and ends with this process. SIGTERM, SIGHUP, SIGUSR1, SIGUSR2 and a SIGINT that no terminal sent are
 /// passed on. Processes that it leaves behind keep their standard error: a child of this process then goes on copying. Throws
 /// usage_error, with the exit code of a shell, where it cannot be run.
 passed_end run_passed_through(const passed_command& command);

@@ -49,6 +49,7 @@ void add_inject(command_line& line) {
       line.command("inject", "Run a command whose calls of the driver and of libraries fail as rules say",
                    inject_help() +
                        "Without --rules and --fail, CUFAULT_RULES and CUFAULT_FAIL of the environment hold.\n"
+                       "At the end a line on standard error tells of each rule that never acted, and why.\n"
                        "Exit codes: the command's; 2 wrong use, or a wrong rule; 3 rules acted less often "
                        "than --require says; 126 it cannot be executed; 127 it is not found.",
                    [said, example, &line] {
@@ -78,8 +79,10 @@ void add_inject(command_line& line) {
       ->type_name("FILE")
       ->check(not_empty);
   command
-      ->add_option("--require", said->require,
-                   "exit with 3 where rules acted less often than N, in all processes together")
+      ->add_option(
+          "--require", said->require,
+          "exit with 3 where rules acted less often than N, in all processes together; 0: tell nothing, "
+          "and become the command")
       ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 60))
       ->type_name("N");
   command->add_flag("--lenient", said->lenient, "run the command without injection if a rule is wrong");

@@ -155,9 +155,6 @@ void begin_thread();
 /// In a forked child, which has one thread.
 void begin_counts_of_child();
 void name_in_counts(std::uint32_t slot);
-void count_unseen();
-/// They are complete however the process ends, so that nothing need be said of them at the end.
-bool counts_are_in_a_file();
 
 // What was called so far is told without a lock or an allocation: _exit may be called by a signal handler, inside of malloc.
 

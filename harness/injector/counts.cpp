@@ -109,12 +109,15 @@ void open_file() {
   void* header = pages(path.c_str(), 0, counts_blocks_at);
   if (header == MAP_FAILED) {
     without_file = true;
-    if (watching()) return;  // a process that was left behind: the command is over, and its folder removed
+    if (watching() || errno == ENOENT) return;  // left behind: the command is over, its folder removed
     return say(fmt::format("{}: {}; counts of this process are lost", path, strerrordesc_np(errno)));
   }
   auto* begun = new counts_file{path, static_cast<counts_header*>(header)};
   begun->header->pid = static_cast<std::uint32_t>(getpid());
   begun->header->injections = injections_without_file.load();
+  for (const auto& r : current_rules()->all)
+    if (r->number < begun->header->acted.size())
+      begun->header->acted[r->number] = r->acted - r->acted_in_parent;
   for (std::uint32_t i = 0; i < all_slots(); ++i) write_name(*begun, i);
   begun->header->magic = counts_header::expected_magic;
   file = begun;
@@ -189,14 +192,11 @@ void name_in_counts(std::uint32_t index) {
   if (const counts_file* to = file; to != nullptr) write_name(*to, index);
 }
 
-void count_unseen() {
-  if (const counts_file* to = file; to != nullptr) ++to->header->unseen;
-}
-
 void count_injection(active_rule& r) {
   ++r.acted;
   const counts_file* to = file;
   ++(to != nullptr ? to->header->injections : injections_without_file);
+  if (to != nullptr && r.number < to->header->acted.size()) ++to->header->acted[r.number];
 }
 
 std::uint64_t all_injections() {
@@ -218,10 +218,6 @@ call_count count_of(std::uint32_t index) {
 
 bool counts_are_of_this_process() {
   return process == getpid();
-}
-
-bool counts_are_in_a_file() {
-  return file != nullptr;
 }
 
 }  // namespace cufault::injector

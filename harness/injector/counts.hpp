@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 // How often each thread called each slot, and what it calls. Where CUFAULT_COUNTS names a folder, the counts lie in a file there that is mapped shared: they are
-// complete however the process ends. `cufault trace`, `cufault why` and `cufault inject --require` read it.
+// complete however the process ends. `cufault trace`, `cufault why` and `cufault inject` read it.
 #pragma once
 
 #include "harness/injector/thunks.h"
@@ -14,13 +14,13 @@ namespace cufault::injector {
 
 /// The beginning of such a file. The names of all slots follow, then a block of counts for each thread.
 struct counts_header {
-  static constexpr std::array<char, 8> expected_magic{'c', 'u', 'f', 'a', 'u', 'l', 't', '2'};
+  static constexpr std::array<char, 8> expected_magic{'c', 'u', 'f', 'a', 'u', 'l', 't', '3'};
   std::array<char, 8> magic;
   std::uint32_t pid;
-  std::atomic<std::uint32_t> slots;   ///< that have a name
-  std::atomic<std::uint32_t> blocks;  ///< of counts
-  std::atomic<std::uint32_t> unseen;  ///< driver functions that nothing stands in front of, for want of slots
-  std::atomic<std::uint64_t> injections;  ///< calls that a rule acted on
+  std::atomic<std::uint32_t> slots;                    ///< that have a name
+  std::atomic<std::uint32_t> blocks;                   ///< of counts
+  std::atomic<std::uint64_t> injections;               ///< calls that a rule acted on
+  std::array<std::atomic<std::uint64_t>, 1024> acted;  ///< likewise of each rule, by its number
 };
 struct counts_name {
   std::array<char, 64> function;

@@ -50,9 +50,14 @@ bool add(counted& all, const std::filesystem::path& file) {
   }
   ++all.programs;
   all.injections += header.injections;
+  all.acted.resize(header.acted.size());
+  for (std::size_t rule = 0; rule < header.acted.size(); ++rule) all.acted[rule] += header.acted[rule];
+  auto& of_program = all.by_program.emplace_back();
   for (std::uint32_t slot = 0; slot < slots; ++slot) {
     const counts_name& name = names[slot];
-    if (sums[slot] != 0) all.calls[name.library.data()][name.function.data()] += sums[slot];
+    if (sums[slot] == 0) continue;
+    all.calls[name.library.data()][name.function.data()] += sums[slot];
+    of_program[name.function.data()] += sums[slot];
   }
   return true;
 }

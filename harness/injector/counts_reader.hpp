@@ -15,7 +15,9 @@ struct counted {
   int programs = 0;  ///< in which the injector began: a process that becomes another program is two
   int unread = 0;    ///< files that are none of these, or were cut off
   std::map<std::string, std::map<std::string, std::uint64_t>> calls;  ///< by resolving library and function
+  std::vector<std::map<std::string, std::uint64_t>> by_program{};     ///< by function
   std::uint64_t injections = 0;
+  std::vector<std::uint64_t> acted{};  ///< of them by the number of the rule
 };
 counted counted_in(const std::filesystem::path& folder);
 

@@ -268,7 +268,7 @@ void report_counts() {
   static constinit std::atomic<bool> told{false};
   if (!counts_are_of_this_process() || asked_for().log.empty() || told.exchange(true)) return;
   const left_alone alone;
-  if (!write_totals() || counts_are_in_a_file()) return;
+  if (!write_totals()) return;
   for (std::uint32_t slot = 0; slot < all_slots(); ++slot) {
     const call_count one = count_of(slot);
     if (one.calls != 0 && !write_count(one, one.calls)) return;
@@ -301,7 +301,7 @@ namespace {
 /// Destructors of other libraries come later, and may still call the driver.
 __attribute__((destructor)) void end() {
   cufault::injector::report_counts();
-  if (cufault::injector::counts_are_of_this_process() && !cufault::injector::counts_are_in_a_file())
+  if (cufault::injector::counts_are_of_this_process() && !cufault::injector::asked_for().log.empty())
     cufault::injector::tell_each_call();
 }
 

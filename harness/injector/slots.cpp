@@ -211,7 +211,6 @@ void add_unwrapped(state& w, const char* function) {
   for (const auto& known : w.unwrapped)
     if (known.json == name) return;
   unwrapped = &w.unwrapped.emplace_back(unwrapped_name{name, unwrapped});
-  count_unseen();
 }
 
 const active_rules* current_rules() {

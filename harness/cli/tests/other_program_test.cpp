@@ -84,9 +84,23 @@ TEST_F(end_to_end_beside_another_program, passes_on_what_would_end_it_and_leaves
   EXPECT_EQ(seen.exit_code, 5);
   EXPECT_EQ(seen.stdout_text, "heard\n");
   EXPECT_THAT(seen.stderr_text, HasSubstr("driver calls"));
+  for (const char* command : {"inject", "trace"}) {
+    const auto checkpoint =
+        cufault({command, "--", "sh", "-c",
+                 "trap 'echo heard; exit 5' USR1; kill -USR1 $PPID; while :; do sleep 0.05; done"});
+    EXPECT_EQ(checkpoint.exit_code, 5) << command;
+    EXPECT_EQ(checkpoint.stdout_text, "heard\n") << command;
+    const auto killed =
+        cufault({command, "--", "sh", "-c",
+                 "kill -KILL $PPID; for i in 1 2 3 4 5 6 7 8 9 10; do sleep 0.1; done; echo left"});
+    EXPECT_EQ(killed.stdout_text, "") << command << " leaves nothing behind";
+    fs::remove_all(folder / "temporary");
+    fs::create_directory(folder / "temporary");
+  }
   for (const char* command : {"trace", "why"})
     EXPECT_EQ(cufault({command, "--", "sh", "-c", "kill -HUP $PPID; exec sleep 9"}, state).exit_code,
               128 + SIGHUP);
+  EXPECT_EQ(cufault({"inject", "--", "sh", "-c", "kill -HUP $PPID; exec sleep 9"}).signal, SIGHUP);
   EXPECT_TRUE(fs::is_empty(folder / "temporary"));
 }
 

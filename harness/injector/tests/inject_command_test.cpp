@@ -3,6 +3,9 @@
 // The commands `cufault inject` and `cufault trace`.
 #include "harness/injector/tests/injector_fixture.hpp"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <set>
 
 namespace cufault {
@@ -18,7 +21,8 @@ using testing::StartsWith;
 using testing::UnorderedElementsAre;
 
 using inject_command = injector;
-const std::string calls_nothing = tree + "/bin/injector_blas_probe";
+const std::string calls_nothing = tree + "/bin/injector_blas_probe",
+                  nothing_given = "cufault: nothing was injected: there is no --fail and no --rules";
 
 TEST_F(inject_command, becomes_the_command) {
   EXPECT_THAT(cli("inject --log " + log().string() + " --fail cuMemAlloc_v2:3=OUT_OF_MEMORY -- " + probe +
@@ -28,13 +32,13 @@ TEST_F(inject_command, becomes_the_command) {
   EXPECT_THAT(cli("inject --fail cuMemAlloc_v2:2=OUT_OF_MEMORY --fail cuMemAlloc_v2:3+=INVALID_VALUE --log " +
                   log().string() + " -- " + probe + " allocate 4"),
               ElementsAre("0 2 1 1", "exit code 0"));
-  EXPECT_THAT(cli("inject -- sh -c 'exit 7'"), ElementsAre("exit code 7"));
+  EXPECT_THAT(cli("inject --require 0 -- sh -c 'exit 7'"), ElementsAre("exit code 7"));
   EXPECT_THAT(cli("inject -- no-such-command"),
               ElementsAre("cufault: no-such-command: No such file or directory", "exit code 127"));
 }
 
 TEST_F(inject_command, does_not_run_the_command_by_wrong_rules_unless_it_is_lenient) {
-  EXPECT_THAT(cli("inject -- echo it ran"), ElementsAre("it ran", "exit code 0"));
+  EXPECT_THAT(cli("inject -- echo it ran"), ElementsAre("it ran", nothing_given, "exit code 0"));
   EXPECT_THAT(cli("inject --lenient --fail cuMemAlloc_v2:x=OUT_OF_MEMORY -- " + probe + " allocate 1"),
               ElementsAre(HasSubstr("going on without injection"), "0", "exit code 0"));
   EXPECT_THAT(cli("inject --fail cuMemAlloc_v2:x=OUT_OF_MEMORY -- echo it ran"),
@@ -59,7 +63,8 @@ TEST_F(inject_command, requires_that_rules_acted) {
                   "exit code 3"));
   EXPECT_THAT(cli(twice + "1 -- " + calls_nothing),
               ElementsAre("cufault: rules acted 0 times, and 1 were required; the command ended with 0",
-                          "exit code 3"));
+                          StartsWith("cufault: rule 0 (cuMemAlloc) never acted: cuMemAlloc was never called"),
+                          StartsWith("cufault: rule 1 (cuMemAlloc) never acted: "), "exit code 3"));
   EXPECT_THAT(
       cli(twice + "2 -- sh -c '" + probe + " allocate 2 & " + probe + " allocate 3; wait; exit 7'").back(),
       "exit code 7")
@@ -76,16 +81,100 @@ TEST_F(inject_command, tells_that_no_rule_meets_a_malloc_of_the_program_itself) 
   EXPECT_THAT(cli("inject --log " + log().string() + " --fail malloc=ENOMEM --require 1 -- " + tree +
                   "/bin/injector_own_malloc_probe allocate 1"),
               ElementsAre("0", "cufault: rules acted 0 times, and 1 were required; the command ended with 0",
+                          "cufault: rule 0 (malloc) never acted: no call that libcufault_host.so sees met it",
                           "exit code 3"));
   ASSERT_THAT(events("rule"), SizeIs(1));
   EXPECT_EQ(events("rule")[0]["held"], 0);
 }
 
+TEST_F(inject_command, tells_of_each_rule_that_never_acted_why) {
+  const auto told = [&](const std::string& options, const std::string& command) {
+    auto said = cli("inject --log " + log().string() + " " + options + " -- " + command);
+    std::erase_if(said, [](const std::string& line) { return !line.starts_with("cufault: "); });
+    return said;
+  };
+  const auto of_rule = [&](const std::string& rule, const std::string& command) {
+    std::ofstream(folder / "rules.json") << rules(rule);
+    return told("--rules " + (folder / "rules.json").string(), command);
+  };
+  const std::string never = "cufault: rule 0 (cuMemAlloc) never acted: ", four = probe + " allocate 4";
+  EXPECT_THAT(told("--fail cuMemAlloc:9=OUT_OF_MEMORY --fail cuMemAlloc:2=OUT_OF_MEMORY", four),
+              ElementsAre(never + "it waits for call 9, and no process made more than 4"));
+  EXPECT_THAT(told("--fail cuMemAlloc:9=OUT_OF_MEMORY", "sh -c '" + four + "; " + probe + " allocate 8'"),
+              ElementsAre(never + "it waits for call 9, and no process made more than 8"))
+      << "each process counts its own calls";
+  EXPECT_THAT(told("--fail cuMemFree=INVALID_VALUE", probe + " version"),
+              ElementsAre("cufault: rule 0 (cuMemFree) never acted: cuMemFree was never called"));
+  EXPECT_THAT(
+      told("--fail cuMemAlloc=OUT_OF_MEMORY", "sh -c 'env -u LD_PRELOAD " + four + "'"),
+      ElementsAre(never + "cuMemAlloc was never called, and no other call was seen: programs that are "
+                          "linked statically or setuid, or without LD_PRELOAD, do not load the injector"));
+  EXPECT_THAT(
+      of_rule(R"({"function": "cuMemAlloc", "min_bytes": 1000000, "return": "OUT_OF_MEMORY"})", four),
+      ElementsAre(never + "up to 4 calls were seen in a process, and none was as its other keys ask"));
+  EXPECT_THAT(of_rule(R"({"budget_bytes": 1000000})", four),
+              ElementsAre("cufault: rule 0 (budget_bytes) never acted: no allocation went beyond it"));
+  EXPECT_THAT(of_rule(R"({"function": "cuMemFree", "hide": true})", calls_nothing),
+              ElementsAre("cufault: rule 0 (cuMemFree) never acted: nobody looked the function up"));
+  EXPECT_THAT(told("--fail cuMemAlloc=OUT_OF_MEMORY", four), IsEmpty());
+  EXPECT_THAT(told("--fail cuMemAlloc:9=OUT_OF_MEMORY --require 0", four), IsEmpty());
+  EXPECT_THAT(told("--fail malloc:1=ENOMEM", probe + " version"), IsEmpty()) << "before any driver call";
+}
+
+TEST_F(inject_command, tells_that_rules_for_a_runtime_that_is_linked_statically_cannot_act) {
+  const std::string fail = "inject --fail cudaDeviceReset=cudaErrorInvalidValue -- ",
+                    never = "cufault: rule 0 (cudaDeviceReset) never acted: ";
+  EXPECT_THAT(
+      cli(fail + tree + "/bin/injector_runtime_probe version"),
+      Contains(never +
+               "no shared CUDA runtime was called; rules for cudart cannot act where it is linked "
+               "statically: use the driver's function, as cuMemAlloc_v2, or link with -cudart shared"));
+  EXPECT_THAT(cli(fail + tree + "/bin/injector_launch_probe launch"),
+              Contains(never + "cudaDeviceReset was never called"));
+}
+
+TEST_F(inject_command, tells_why_no_program_loaded_the_injector) {
+  const std::string fail = "inject --fail cuMemAlloc=OUT_OF_MEMORY -- ",
+                    none = "cufault: nothing was injected: no program of the command loaded the injector: ";
+  EXPECT_THAT(cli(fail + tree + "/bin/injector_static_probe"),
+              ElementsAre(none + "it is linked statically", "exit code 7"));
+  EXPECT_THAT(cli("inject -- " + tree + "/bin/injector_static_probe"),
+              ElementsAre(none + "it is linked statically", "exit code 7"));
+  if (getuid() != 0 || emulated) GTEST_SKIP() << "only root can make a program of another user";
+  const fs::path copied = folder / "probe";
+  fs::copy_file(probe, copied);
+  ASSERT_EQ(chown(copied.c_str(), 65534, 65534), 0);
+  fs::permissions(folder, fs::perms::others_all, fs::perm_options::add);
+  fs::permissions(copied, fs::perms::set_uid | fs::perms::others_all, fs::perm_options::add);
+  const auto said = cli(fail + copied.string() + " allocate 1");
+  if (said.back() == "exit code 0" && said.size() == 2)
+    GTEST_SKIP() << "this file system has no setuid programs";
+  EXPECT_THAT(said, Contains(none + "it is setuid"));
+}
+
+TEST_F(inject_command, leaves_what_there_is_to_tell_to_the_cufault_around_it) {
+  EXPECT_THAT(
+      cli("inject --fail cuMemAlloc:9=OUT_OF_MEMORY -- " + tested_command + " inject -- " + probe +
+          " allocate 4"),
+      ElementsAre(
+          "0 0 0 0",
+          "cufault: rule 0 (cuMemAlloc) never acted: it waits for call 9, and no process made more than 4",
+          "exit code 0"));
+}
+
+TEST_F(inject_command, writes_counts_to_the_log_that_is_asked_for) {
+  EXPECT_EQ(cli("inject --log " + log().string() + " --require 1 --fail cuMemAlloc:2=OUT_OF_MEMORY -- " +
+                probe + " allocate 4")
+                .back(),
+            "exit code 0");
+  EXPECT_EQ(counts()["cuMemAlloc_v2 by injector_probe"], 4);
+}
+
 TEST_F(inject_command, comes_behind_what_is_preloaded_already) {
-  EXPECT_THAT(cli("inject -- sh -c 'echo $LD_PRELOAD'"), ElementsAre(library, "exit code 0"));
+  EXPECT_THAT(cli("inject --require 0 -- sh -c 'echo $LD_PRELOAD'"), ElementsAre(library, "exit code 0"));
   const std::string other = driver_folder + "/libinjector_library.so";
   setenv("LD_PRELOAD", other.c_str(), 1);
-  const auto said = cli("inject -- sh -c 'echo $LD_PRELOAD'");
+  const auto said = cli("inject --require 0 -- sh -c 'echo $LD_PRELOAD'");
   unsetenv("LD_PRELOAD");
   EXPECT_THAT(said, ElementsAre(other + ":" + library, "exit code 0"));
 }
@@ -98,6 +187,8 @@ TEST_F(inject_command, traces_by_library) {
   EXPECT_EQ(cli("trace -- sh -c 'kill -9 $$'").back(), "exit code 137");
   EXPECT_THAT(cli("trace -- " + calls_nothing), Contains(HasSubstr("none: the command called no function")));
   EXPECT_THAT(cli("trace -- no-such-command"),
+              ElementsAre("cufault: no-such-command: No such file or directory", "exit code 127"));
+  EXPECT_THAT(cli("trace -- " + tree + "/bin/injector_static_probe"),
               Contains(HasSubstr("unknown: no program of the command loaded")));
 }
 

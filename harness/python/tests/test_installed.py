@@ -67,7 +67,7 @@ def test_the_command_and_the_module_become_the_program() -> None:
         wrong = subprocess.run([*command, "no-such-command"], env=environment(), capture_output=True, check=False)
         assert wrong.returncode == 2
         with subprocess.Popen(
-            [*command, "inject", "--", "sh", "-c", "echo $$; exit 5"], env=environment(), stdout=subprocess.PIPE, text=True
+            [*command, "inject", "--require", "0", "--", "sh", "-c", "echo $$; exit 5"], env=environment(), stdout=subprocess.PIPE, text=True
         ) as process:
             out, _ = process.communicate(timeout=60)
         assert (int(out), process.returncode) == (process.pid, 5)

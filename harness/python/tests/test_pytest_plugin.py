@@ -140,10 +140,14 @@ def test_a_rule_that_never_acts_fails_the_test(outer: pytest.Pytester) -> None:
         @pytest.mark.cufault(fail="cuMemAlloc:5=OUT_OF_MEMORY", must_act=False)
         def test_allowed():
             assert allocate() == 0
+        @pytest.mark.cufault(fail="cudaMalloc=cudaErrorMemoryAllocation")
+        def test_of_the_runtime():
+            assert allocate() == 0
     """)
     result = outer.runpytest_subprocess()
-    result.assert_outcomes(failed=1, passed=1)
-    result.stdout.fnmatch_lines(["*no rule acted (cuMemAlloc:5=OUT_OF_MEMORY)*cuInit 1, cuMemAlloc_v2 1*must_act=False*"])
+    result.assert_outcomes(failed=2, passed=1)
+    result.stdout.fnmatch_lines(["*no rule acted (cuMemAlloc:5=OUT_OF_MEMORY)*cuInit 1, cuMemAlloc_v2 1. If that is meant: must_act=False*"])
+    result.stdout.fnmatch_lines(["*no rule acted (cudaMalloc=*linked statically is not seen: fail the driver's function. If that is meant*"])
 
 
 def test_rules_and_several_texts(outer: pytest.Pytester) -> None:
