@@ -107,6 +107,11 @@ std::map<std::string, std::vector<record>> records_to_add(const baseline_argumen
   return by_stack;
 }
 
+/// `name`: CASE, or CASE/ARM, in which a * is anything.
+bool is_named_by(const std::string& name, const std::string& case_name, const std::string& arm_name) {
+  return name == case_name || fnmatch(name.c_str(), (case_name + "/" + arm_name).c_str(), 0) == 0;
+}
+
 bool is_met(const std::string& name, const std::map<std::string, std::vector<record>>& by_stack) {
   for (const auto& [folder, records] : by_stack)
     for (const record& r : records)
@@ -340,33 +345,9 @@ class addition {
 
 }  // namespace
 
-bool is_named_by(const std::string& name, const std::string& case_name, const std::string& arm_name) {
-  return name == case_name || fnmatch(name.c_str(), (case_name + "/" + arm_name).c_str(), 0) == 0;
-}
-
 std::size_t tell_unread(const baselines& recorded) {
   for (const std::string& bad : recorded.problems()) tell_bad_line(bad + "; left out");
   return recorded.problems().size();
-}
-
-bool each_stack(const std::vector<fs::path>& folders,
-                const std::function<void(const fs::path&, const fs::path&, record)>& take) {
-  bool all_read = true;
-  const auto leave_out = [&](const std::string& bad) {
-    all_read = false;
-    tell_bad_line(bad + "; left out");
-  };
-  for (const fs::path& folder : folders)
-    for (const fs::path& stack : stacks_in(folder)) {
-      std::optional<record> r;
-      try {
-        r = load_stack(stack, leave_out);
-      } catch (const input_error& bad) {
-        leave_out(bad.what());
-      }
-      if (r) take(folder, stack, *std::move(r));
-    }
-  return all_read;
 }
 
 int add_to_baseline(const baseline_arguments& arguments) {
@@ -397,7 +378,7 @@ int add_to_baseline(const baseline_arguments& arguments) {
     if (arguments.json)
       stacks.push_back(taken.json());
     else
-      fmt::print("{}", said);
+      fmt::print(std::cout, "{}", said);
     all_taken = all_taken && taken.all_taken();
     any_change = any_change || taken.any_change();
   }
@@ -409,7 +390,13 @@ int add_to_baseline(const baseline_arguments& arguments) {
 
 int show_baselines(const std::vector<fs::path>& folders, bool json) {
   auto all = nlohmann::ordered_json::array();
-  const bool all_read = each_stack(folders, [&](const fs::path&, const fs::path& stack, const record& r) {
+  bool all_read = true;
+  const auto leave_out = [&](const std::string& bad) {
+    all_read = false;
+    tell_bad_line(bad + "; left out");
+  };
+  const auto add = [&](const fs::path& stack) {
+    const record r = load_stack(stack, leave_out);
     std::size_t arms = 0, expected = 0;
     for (const case_result& c : r.cases)
       for (const arm_result& a : c.arms) {
@@ -421,15 +408,22 @@ int show_baselines(const std::vector<fs::path>& folders, bool json) {
                    {"arms", arms},
                    {"undefined", arms - expected},
                    {"latest", r.started}});
-  });
+  };
+  for (const fs::path& folder : folders)
+    for (const fs::path& stack : stacks_in(folder)) try {
+        add(stack);
+      } catch (const input_error& bad) {
+        leave_out(bad.what());
+      }
   if (json) {
     print_json({{"schema", 1}, {"stacks", all}}, -1);
   } else {
     for (const auto& s : all)
-      fmt::print("{}: {}; {} arms, of them {} undefined; latest run {}\n", s["folder"].get<std::string>(),
-                 s["stack"].get<std::string>(), s["arms"].get<std::size_t>(),
+      fmt::print(std::cout, "{}: {}; {} arms, of them {} undefined; latest run {}\n",
+                 s["folder"].get<std::string>(), s["stack"].get<std::string>(), s["arms"].get<std::size_t>(),
                  s["undefined"].get<std::size_t>(), s["latest"].get<std::string>());
-    if (all.empty()) fmt::print("no stack is recorded here; cufault baseline add RECORD files one\n");
+    if (all.empty())
+      fmt::print(std::cout, "no stack is recorded here; cufault baseline add RECORD files one\n");
   }
   return all_read ? 0 : exit_unresolved;
 }
@@ -454,7 +448,7 @@ int remove_from_baseline(const baseline_arguments& arguments) {
       fs::rename(named, aside);
     }
     fs::remove_all(aside);
-    fmt::print("{}: removed\n", named.string());
+    fmt::print(std::cout, "{}: removed\n", named.string());
     return 0;
   }
   const std::size_t removed = remove_arms(named, [&](const std::string& case_name, const std::string& arm) {
@@ -463,7 +457,7 @@ int remove_from_baseline(const baseline_arguments& arguments) {
   if (removed == 0)
     throw usage_error(
         fmt::format("{} has nothing called {}", named.string(), fmt::join(arguments.names, " or ")));
-  fmt::print("{}: {} arms removed\n", named.string(), removed);
+  fmt::print(std::cout, "{}: {} arms removed\n", named.string(), removed);
   return 0;
 }
 

@@ -230,16 +230,7 @@ int add_to_baseline(const baseline_arguments& arguments);
 int show_baselines(const std::vector<std::filesystem::path>& folders, bool json);
 /// Says on standard error which lines and stacks of the baselines could not be read so far. Returns how many.
 std::size_t tell_unread(const baselines& recorded);
-/// Takes each stack of these baselines with its baseline and its folder. What cannot be read is told and left out; then false.
-bool each_stack(const std::vector<std::filesystem::path>& folders,
-                const std::function<void(const std::filesystem::path& folder,
-                                         const std::filesystem::path& stack, record)>& take);
 int remove_from_baseline(const baseline_arguments& arguments);
-/// `name`: CASE, or CASE/ARM, in which a * is anything.
-bool is_named_by(const std::string& name, const std::string& case_name, const std::string& arm_name);
-/// How many recorded stacks, runs and sources (folders of baselines) show the same of each arm.
-int corroborate(const std::vector<std::string>& names, const std::vector<std::filesystem::path>& folders,
-                bool json);
 /// What a prediction rests on, and how often it holds among the stacks of a folder.
 int show_predictions(const std::filesystem::path& folder, print_form form);
 int show_claims(const std::vector<std::filesystem::path>& records, print_form form);

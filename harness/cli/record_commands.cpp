@@ -87,23 +87,6 @@ void add_baseline_commands(command_line& line) {
   add_into(remove, said->into);
 }
 
-void add_corroborate(command_line& line) {
-  struct given {
-    std::vector<std::string> names;
-    std::filesystem::path baseline;
-    bool json = false;
-  };
-  const auto said = std::make_shared<given>();
-  CLI::App* command = line.command(
-      "corroborate", "How many recorded stacks, runs and sources show the same of each arm", codes_of_reading,
-      [said] { return corroborate(said->names, baseline_folders(said->baseline), said->json); });
-  command->add_option(
-      "CASE", said->names,
-      "cases, or CASE/ARM, in which a * is anything, a line for each arm (default: counts of all)");
-  add_baseline(command, said->baseline);
-  add_json(command, said->json, "corroboration", ", each arm");
-}
-
 /// A command that takes records alone.
 void add_reader(command_line& line, const char* name, const char* what,
                 int (*show)(const records_to_read& records, print_form form), const char* schema) {
@@ -292,7 +275,6 @@ void add_cost(command_line& line) {
 
 void add_record_commands(command_line& line) {
   add_baseline_commands(line);
-  add_corroborate(line);
   add_reader(line, "claims", "Each claim of the source documents, its verdict, and the arms behind it",
              show_claims, "claims");
   for (const auto add : {add_show, add_causes, add_explain, add_messages}) add(line);
