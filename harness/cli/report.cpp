@@ -5,6 +5,7 @@
 
 #include "harness/cli/cli.hpp"
 #include "harness/cli/command_line.hpp"
+#include "harness/cli/commit.hpp"
 #include "reports/base/files.hpp"
 #include "reports/base/json_input.hpp"
 #include "reports/history/history.hpp"
@@ -76,6 +77,8 @@ int write_report(const report_arguments& arguments) {
       arguments.since, [&](const fs::path& file, const record& r) { builder.add_green(file.string(), r); },
       bad);
   report all = builder.result(recorded, load_claims(claims_file()), measured_costs(arguments.records));
+  for (report::stack& s : all.stacks)
+    if (s.run.version.empty()) s.run.version = this_build.version;  // a stack that is filed has none
   tell_unread(recorded);
   if (const auto green = builder.last_green(all))
     all.change = builder.change_since(*green, load_record(*green), all);
@@ -110,21 +113,22 @@ void add_report(command_line& line) {
   };
   const auto said = std::make_shared<given>();
   CLI::App* command = line.command(
-      "report",
-      "Write what changed since the last green run, and all else about records, as a page and for programs",
+      "report", "Write a page, and files for programs: what changed, and all else",
       "Written are index.html, which needs no other file and no network, summary.md, summary.txt, arms.csv, "
-      "report.json,\n"
+      "report.json, "
       "junit.xml, ctrf.json, cufault.prom, and the observations in records/. Of each arm of a stack the "
-      "latest run that observed it\n"
+      "latest run that observed it "
       "counts. It is compared with the last green run before it: a gate that passed, of the same stack, or "
-      "else of the\n"
+      "else of the "
       "same GPU.\n"
       "Exit codes: 0 written; 2 bad input: records that can be read are in the report all the same.",
       [said] {
         said->baselines = baseline_folders(said->baseline);
         return write_report(*said);
       });
-  add_to_read(command, said->records, "records, folders of records, or folders of stacks");
+  command->add_option("RECORD", said->records, "records, folders of records, or folders of stacks")
+      ->required()
+      ->check(CLI::ExistingPath);
   command
       ->add_option("-o,--output", said->folder,
                    "folder to write to; made where there is none. Refused where it would replace files that "

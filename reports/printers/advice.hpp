@@ -24,9 +24,10 @@ struct advice {
 inline constexpr std::array advices{
     advice{verdict::unresolved,
            "nothing was proved: repair the harness, the control or the machine, and run again"},
-    advice{verdict::worsened,
-           "a status became a crash, a hang, wrong numbers or a damaged context: do not upgrade; report it "
-           "with this record"},
+    advice{
+        verdict::worsened,
+        "a status became a crash, a hang, wrong numbers or a damaged context: do not upgrade; send the maker "
+        "of the driver or library what cufault report RECORD --since OLD -o DIR writes"},
     advice{verdict::remedy_broken,
            "the failure is the same and its remedy no longer clears it: do not upgrade before another remedy "
            "is known"},

@@ -53,7 +53,7 @@ std::string report_as_ctrf(const report& all) {
     const run_report& r = s.run;
     add_tests(tests, counts, r, all.stacks.size() > 1);
     start = start == 0 ? r.start_ms : std::min(start, r.start_ms);
-    stop = std::max(stop, r.stop_ms);
+    stop = std::max({stop, r.start_ms, r.stop_ms});  // a stack that is filed has no end
     version = std::max(version, r.version);
     stacks += (stacks.empty() ? "" : "; ") + r.stack;
     complete = complete && r.complete;

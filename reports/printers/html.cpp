@@ -335,12 +335,23 @@ bool is_red(const report_arm& a) {
 }
 
 /// Of arms that ask something of the reader those that are red, or those that are not; by verdict, the worst first.
+/// What has its row under what changed is counted.
 blocks by_verdict(const report& r, const std::vector<joined_row>& rows, bool red, std::size_t room) {
   std::map<std::size_t, blocks> tables;
   std::map<std::size_t, std::map<std::string, std::size_t>> counted;
+  std::set<std::tuple<std::string, std::string, std::string>> changed;
+  if (r.change)
+    for (const report_change::group& g : r.change->groups)
+      changed.insert({r.change->letter, g.what.case_name, g.what.arm});
+  std::size_t above = 0;
   for (const joined_row& row : rows) {
     const std::size_t at = rank(row.arm->judged);
     if (advices[at].asks.empty() || is_red(*row.arm) != red) continue;
+    if (row.stacks.size() == 1 &&
+        changed.contains({r.stacks[row.stacks[0]].letter, row.arm->case_name, row.arm->arm})) {
+      ++above;
+      continue;
+    }
     blocks& of_it = tables[at];
     if (is_counted_only(*row.arm))
       counted[at][row.arm->case_name] += row.stacks.size();
@@ -348,6 +359,7 @@ blocks by_verdict(const report& r, const std::vector<joined_row>& rows, bool red
       of_it.push_back(arm_row(r, row, true));
   }
   blocks all;
+  if (above > 0) all.push_back(paragraph(plural(above, "arm") + " with a row under what changed."));
   for (const auto& [at, of_it] : tables) {
     all.push_back(heading(fmt::format("{}: {}", to_string(advices[at].v), advices[at].asks)));
     std::vector<std::string> words;

@@ -19,10 +19,10 @@ std::string report_as_prometheus(const report& r) {
     for (const report::stack& s : r.stacks)
       page.sample(static_cast<double>(value(s.run)), {{"stack", s.run.stack}});
   };
-  page.family("cufault_run_info", "The cufault that ran, and in which mode.");
+  page.family("cufault_run_info", "The cufault that ran, or that reports on a stack, and in which mode.");
   for (const report::stack& s : r.stacks)
     page.sample(1, {{"stack", s.run.stack}, {"version", s.run.version}, {"mode", to_string(s.run.mode)}});
-  each("cufault_run_exit_code", "Exit code of cufault run; 0: all as expected.",
+  each("cufault_run_exit_code", "Exit code of cufault run; of a report, that of a gate over these arms.",
        [](const run_report& run) { return run.exit_code; });
   each("cufault_run_complete", "1 where the run came to its end.",
        [](const run_report& run) { return run.complete ? 1 : 0; });

@@ -257,7 +257,7 @@ report report_builder::result(const baselines& recorded, const std::vector<claim
       case_in(of_stack.cases, name.substr(0, name.find('/'))).arms.push_back(std::move(arm.latest));
     }
     for (case_result& c : of_stack.cases) judge(c, recorded, keys_of(of_stack));
-    of_stack.exit_code = exit_code(exit_reasons(of_stack.cases, of_stack.mode, 0));
+    of_stack.exit_code = exit_code(exit_reasons(of_stack.cases, run_mode::gate, 0));
     report::stack shown{.letter = letter_at(all.stacks.size()),
                         .run = report_of(of_stack, costs),
                         .keys = keys_of(of_stack),

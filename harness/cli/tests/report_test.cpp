@@ -69,6 +69,31 @@ TEST_F(report_command, writes_each_format_and_the_observations) {
   EXPECT_EQ(load_record(folder / "out" / name).cases.size(), 2U);
 }
 
+TEST_F(report_command, of_a_stack_has_a_version_times_in_order_and_the_exit_code_of_a_gate) {
+  spawn_options filing;
+  filing.argv = {CUFAULT_PROGRAM, "baseline", "add", folder / "in" / "good.jsonl", "--into", folder / "own"};
+  ASSERT_EQ(run_process(filing, {}).exit_code, 1);  // what was not provoked is left out
+  fs::remove(folder / "in" / "good.jsonl");
+  const std::string stack = "h200-580.1-cublas-13.1.0";
+  fs::copy(folder / "own" / stack, folder / "in", fs::copy_options::recursive);
+  ASSERT_EQ(run({"--baseline", folder / "own"}).exit_code, 0);
+  auto results = nlohmann::json::parse(written("ctrf.json"))["results"];
+  EXPECT_NE(results["tool"]["version"], "");
+  EXPECT_GT(results["summary"]["start"], 0);
+  EXPECT_GE(results["summary"]["stop"], results["summary"]["start"]);
+  EXPECT_EQ(results["extra"]["exit_code"], 0);
+  EXPECT_THAT(written("cufault.prom"), Not(HasSubstr("version=\"\"")));
+
+  std::string changed = read_text(folder / "in" / "matrix.jsonl");
+  const std::string was = "CUBLAS_STATUS_EXECUTION_FAILED", now = "CUBLAS_STATUS_NOT_SUPPORTED";
+  for (auto at = changed.find(was); at != changed.npos; at = changed.find(was))
+    changed.replace(at, was.size(), now);
+  write_whole(folder / "in" / "matrix.jsonl", changed);
+  ASSERT_EQ(run({"--baseline", folder / "own"}).exit_code, 0);
+  EXPECT_EQ(nlohmann::json::parse(written("ctrf.json"))["results"]["extra"]["exit_code"], 1);
+  EXPECT_THAT(written("cufault.prom"), testing::ContainsRegex("cufault_run_exit_code[{][^}]*[}] 1\n"));
+}
+
 TEST_F(report_command, compares_with_the_green_run_that_is_named) {
   record green = load_record(folder / "in" / "good.jsonl");
   green.exit_code = 0;

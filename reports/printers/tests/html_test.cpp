@@ -241,6 +241,22 @@ TEST(html, begins_with_what_changed_since_the_last_green_run_and_the_line_that_r
       << "trend";
 }
 
+TEST(html, says_once_of_an_arm_that_it_changed) {
+  report all = report_since_green(
+      {{"a", night("20", "CUBLAS_STATUS_ALLOC_FAILED", 0)}, {"b", night("21", internal, 1)}});
+  for (report_arm& a : all.stacks[0].run.arms) {
+    a.judged = verdict::changed;
+    a.status = test_status::failed;
+  }
+  std::string red = print_as("html", all);
+  red = red.substr(red.find("<section id=\"red\""));
+  red = red.substr(0, red.find("</section>"));
+  EXPECT_THAT(red, HasSubstr("<p>1 arm with a row under what changed.</p>"));
+  EXPECT_THAT(red, Not(HasSubstr("<wbr>moves<small>")));
+  for (const char* other : {"<wbr>moves_too<small>", "<wbr>steady<small>"})
+    EXPECT_THAT(red, HasSubstr(other)) << "only named above, or not at all";
+}
+
 TEST(html, says_of_a_green_night_that_nothing_changed) {
   report all = report_since_green({{"a", night("20", internal, 0)}, {"b", night("21", internal, 0)}});
   const std::string page = print_as("html", all), first = first_screen(page);

@@ -32,12 +32,32 @@ TEST(verdict_table, puts_the_worst_first_and_counts) {
       "memory.leak  fault    fault    REPRODUCED  cublasCreate: CUBLAS_STATUS_ALLOC_FAILED; context usable\n"
       "memory.leak  control  control  OK          cublasCreate: CUBLAS_STATUS_SUCCESS; context usable\n"
       "\n"
-      "WORSENED: a status became a crash, a hang, wrong numbers or a damaged context: do not upgrade; report "
-      "it with "
-      "this record.\n"
+      "WORSENED: a status became a crash, a hang, wrong numbers or a damaged context: do not upgrade; send "
+      "the maker of the driver or library what cufault report RECORD --since OLD -o DIR writes.\n"
       "  memory.leak/trim: expected a; seen b\n"
       "\n"
       "3 arms: 1 WORSENED, 1 REPRODUCED, 1 OK\n");
+}
+
+TEST(verdict_table, in_brief_counts_by_case_what_is_as_expected_where_that_is_much) {
+  auto r = example_record();
+  const auto brief = [&] {
+    std::ostringstream out;
+    print_verdicts(out, r, table_style::text, {}, true);
+    return out.str();
+  };
+  EXPECT_EQ(brief(), verdicts(r, table_style::text)) << "little";
+  r.cases.push_back({.name = "memory.many"});
+  for (int i = 0; i < 20; ++i)
+    r.cases.back().arms.push_back(
+        judged(arm_kind::control, fmt::format("arm_{}", i), verdict::ok, {trial({right})}));
+  EXPECT_THAT(brief(),
+              testing::StartsWith("  memory.leak: 1 REPRODUCED, 1 OK\n  memory.many: 20 OK\n\n"
+                                  "Only arms that are red are listed; CASE or CASE/ARM lists others.\n\n"
+                                  "case         arm   kind    verdict   what was seen\n"
+                                  "memory.leak  trim  remedy  WORSENED  "));
+  EXPECT_THAT(brief(), testing::Not(testing::HasSubstr("arm_7")));
+  EXPECT_THAT(brief(), testing::EndsWith("\n23 arms: 1 WORSENED, 1 REPRODUCED, 21 OK\n"));
 }
 
 TEST(verdict_table, says_of_a_race_in_how_many_trials) {
