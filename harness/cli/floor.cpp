@@ -8,6 +8,7 @@
 #include "reports/model/record.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ostream.h>
 #include <fmt/ranges.h>
 
 #include <sys/stat.h>
@@ -15,6 +16,7 @@
 
 #include <cstdlib>
 #include <fstream>
+#include <iostream>
 #include <set>
 
 namespace fs = std::filesystem;
@@ -91,10 +93,10 @@ int check_floor(const fs::path& records, int at_least) {
     if (fs::last_write_time(file) < since) continue;
     executed.merge(executed_cases(load_record(file).cases, on_gpu));
   }
-  fmt::print("{} cases were executed{}; the floor is {}\n", executed.size(), on_gpu ? " on the GPU" : "",
-             at_least);
+  fmt::print(std::cout, "{} cases were executed{}; the floor is {}\n", executed.size(),
+             on_gpu ? " on the GPU" : "", at_least);
   if (const auto written = written_to_home(since); !written.empty())
-    fmt::print("note: a trial or another program wrote to the home folder meanwhile: {}\n",
+    fmt::print(std::cout, "note: a trial or another program wrote to the home folder meanwhile: {}\n",
                fmt::join(written, ", "));
   if (const auto left = left_behind(since); !left.empty())
     throw usage_error(fmt::format("left behind by trials: {}", fmt::join(left, ", ")), exit_gate);

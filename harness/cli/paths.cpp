@@ -6,6 +6,7 @@
 #include "reports/base/json_input.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ostream.h>
 
 #include <unistd.h>
 
@@ -13,6 +14,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <iostream>
 #include <sstream>
 #include <system_error>
 
@@ -55,7 +57,7 @@ std::vector<fs::path> baseline_folders(const fs::path& own) {
     throw usage_error(fmt::format("the baseline {} is no folder", first.string()));
   const std::string named = variable("CUFAULT_BASELINE");
   if (first == named && !fs::exists(first, none))
-    fmt::print(stderr,
+    fmt::print(std::cerr,
                "cufault: CUFAULT_BASELINE={}: there is no such folder; cufault baseline add makes it\n",
                named);
   return {first, default_recorded()};

@@ -69,7 +69,8 @@ int preflight(const target& where, const fs::path& records, const fs::path& reso
   std::cout << std::flush;
   const int code = code_of(stack);
   if (code != 0)
-    fmt::print("no GPU: {}; only what needs none will run\n", stack.value("no_gpu", std::string("unknown")));
+    std::cout << fmt::format("no GPU: {}; only what needs none will run\n",
+                             stack.value("no_gpu", std::string("unknown")));
   return code;
 }
 

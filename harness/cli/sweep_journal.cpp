@@ -5,6 +5,7 @@
 #include "harness/cli/cli.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ostream.h>
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -13,6 +14,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <iostream>
 
 namespace fs = std::filesystem;
 
@@ -44,7 +46,7 @@ void journal::open(const fs::path& file) {
 
 void journal::write(const std::string& lines) {
   if (prints_) {
-    fmt::print("{}", lines);
+    fmt::print(std::cout, "{}", lines);
     std::fflush(stdout);
   }
   if (!file_) return;

@@ -16,6 +16,7 @@
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
+#include <fmt/ostream.h>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
@@ -28,6 +29,7 @@
 #include <cstring>
 #include <ctime>
 #include <deque>
+#include <iostream>
 #include <map>
 #include <memory>
 #include <utility>
@@ -75,7 +77,7 @@ class sweep {
   int everything() {
     run_clean();
     if (sites_.empty()) {
-      fmt::print(stderr, "cufault: nothing to fail: the command called no function of {}\n",
+      fmt::print(std::cerr, "cufault: nothing to fail: the command called no function of {}\n",
                  libraries_.empty() ? "the driver"
                                     : fmt::format("{} that could be seen; is the library linked statically?",
                                                   fmt::join(libraries_, " or ")));
@@ -88,7 +90,7 @@ class sweep {
     else
       run_rows(shard_of(asked_.depth == "thin" ? plan_thin(sites_) : plan_every(sites_)));
     if (rows_.empty() && totals_.left_out == 0) {
-      fmt::print(stderr, "cufault: nothing to fail: no call {}\n",
+      fmt::print(std::cerr, "cufault: nothing to fail: no call {}\n",
                  asked_.shard.second > 1 ? "belongs to this part" : "can be named in each run alike");
       return told(asked_.shard.second > 1 ? 0 : exit_skipped);
     }
@@ -181,23 +183,23 @@ class sweep {
     if (asked_.json) return;
     std::uint64_t calls = 0;
     for (const compared_site& s : sites_) calls += s.first.calls * s.first.processes;
-    fmt::print("two clean runs, the longer one of {:.2f} s: {} at {} call sites\n",
+    fmt::print(std::cout, "two clean runs, the longer one of {:.2f} s: {} at {} call sites\n",
                clean_.milliseconds / 1000,
                libraries_.empty() ? fmt::format("{} driver calls", calls)
                                   : fmt::format("{} calls of {}", calls, fmt::join(libraries_, " and ")),
                sites_.size());
     if (!clean_.same_output || !clean_.same_errors)
-      fmt::print("{} differs between them: there only words of a failure are looked for\n",
+      fmt::print(std::cout, "{} differs between them: there only words of a failure are looked for\n",
                  clean_.same_output   ? "standard error"
                  : clean_.same_errors ? "standard output"
                                       : "output");
     for (const compared_site& s : sites_) {
       const auto why = why_left_alone(s.site);
       if (!s.is_stable())
-        fmt::print("not swept: {}, called {} and {} times in {} and {} processes\n", place_of(s.site),
-                   s.first.calls, s.second.calls, s.first.processes, s.second.processes);
+        fmt::print(std::cout, "not swept: {}, called {} and {} times in {} and {} processes\n",
+                   place_of(s.site), s.first.calls, s.second.calls, s.first.processes, s.second.processes);
       else if (!why.empty())
-        fmt::print("not swept: {}: {}\n", place_of(s.site), why);
+        fmt::print(std::cout, "not swept: {}: {}\n", place_of(s.site), why);
     }
     std::fflush(stdout);
   }
@@ -374,21 +376,22 @@ class sweep {
   }
 
   void print(const row& r) const {
-    fmt::print("{:<12} {}, call {}: {}; {}, {:.2f} s{}{}\n", name_of(r.came_to), place_of(r.site), r.ordinal,
-               r.code, r.ended, r.seconds,
+    fmt::print(std::cout, "{:<12} {}, call {}: {}; {}, {:.2f} s{}{}\n", name_of(r.came_to), place_of(r.site),
+               r.ordinal, r.code, r.ended, r.seconds,
                r.acceptable               ? ""
                : is_acceptable(r.came_to) ? "; --ok refuses it"
                                           : "; NOT ACCEPTABLE",
                r.repeats.empty()   ? ""
                : r.is_repeatable() ? "; 3 of 3 alone"
                                    : fmt::format("; NOT REPEATABLE, alone {}", words_of(r.repeats)));
-    if (!r.said.empty()) fmt::print("             said: {}\n", one_line(r.said));
-    if (r.left.processes > 0) fmt::print("             left running: {} processes\n", r.left.processes);
+    if (!r.said.empty()) fmt::print(std::cout, "             said: {}\n", one_line(r.said));
+    if (r.left.processes > 0)
+      fmt::print(std::cout, "             left running: {} processes\n", r.left.processes);
     if (!r.left.shared_memory.empty())
-      fmt::print("             left in /dev/shm: {}\n", fmt::join(r.left.shared_memory, " "));
+      fmt::print(std::cout, "             left in /dev/shm: {}\n", fmt::join(r.left.shared_memory, " "));
     if (r.left.device_allocations > 0)
-      fmt::print("             device allocations not released: {}\n", r.left.device_allocations);
-    fmt::print("             cufault inject --fail {} -- {}\n", r.name(), quoted(asked_.command));
+      fmt::print(std::cout, "             device allocations not released: {}\n", r.left.device_allocations);
+    fmt::print(std::cout, "             cufault inject --fail {} -- {}\n", r.name(), quoted(asked_.command));
     std::fflush(stdout);
   }
 
@@ -405,20 +408,20 @@ class sweep {
     totals_.exit_code = code;
     journal_.write(line_of(totals_));
     if (asked_.json) return code;
-    fmt::print("\n{} rows", totals_.rows);
+    fmt::print(std::cout, "\n{} rows", totals_.rows);
     const char* parted = ": ";
     for (const auto& [came_to, count] : by_outcome_) {
-      fmt::print("{}{} {}", parted, count, name_of(came_to));
+      fmt::print(std::cout, "{}{} {}", parted, count, name_of(came_to));
       parted = ", ";
     }
-    fmt::print("; {} not acceptable\n", totals_.findings);
+    fmt::print(std::cout, "; {} not acceptable\n", totals_.findings);
     if (totals_.left_out > 0)
-      fmt::print("{} rows were left out: the budget was spent; {}\n", totals_.left_out,
+      fmt::print(std::cout, "{} rows were left out: the budget was spent; {}\n", totals_.left_out,
                  asked_.record.empty() && asked_.resume.empty()
                      ? "with --resume FILE the next sweep goes on where this one ends"
                      : fmt::format("go on with --resume {}",
                                    asked_.record.empty() ? asked_.resume.string() : asked_.record.string()));
-    if (totals_.interrupted) fmt::print("interrupted\n");
+    if (totals_.interrupted) fmt::print(std::cout, "interrupted\n");
     return code;
   }
 

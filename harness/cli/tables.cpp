@@ -22,6 +22,7 @@
 #include "reports/printers/table.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ostream.h>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
@@ -136,7 +137,8 @@ int show_record(const fs::path& file, const std::vector<std::string>& names,
   }
   const baselines recorded(folders);
   for (case_result& c : r.cases) judge(c, recorded, keys_of(r));
-  print_verdicts(std::cout, r, form.style(), measured_costs({file}));
+  print_verdicts(std::cout, r, form.style(), measured_costs({file}),
+                 names.empty() && terminal_of(std::cout).width > 0 && !form.markdown);
   tell_unread(recorded);
   return 0;
 }
@@ -234,9 +236,11 @@ int show_causes(const std::string& asked, const std::vector<fs::path>& records, 
     print_causes(std::cout, status, loaded, form.style(), measured_costs(records), width_of_output());
   else
     fmt::print(
+        std::cout,
         "`cufault explain` ranks these by your program's output. --all: each recorded way, and each remedy "
         "that was tried.\n");
-  if (!form.markdown && e.page != nullptr) fmt::print("With code and versions: {}\n", e.page->command());
+  if (!form.markdown && e.page != nullptr)
+    fmt::print(std::cout, "With code and versions: {}\n", e.page->command());
   return 0;
 }
 

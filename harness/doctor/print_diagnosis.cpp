@@ -3,6 +3,7 @@
 #include "harness/doctor/diagnosis.hpp"
 #include "reports/base/json_fields.hpp"
 #include "reports/base/json_input.hpp"
+#include "reports/base/terminal.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -26,12 +27,15 @@ void line(std::ostream& out, std::string_view head, const std::string& text) {
   if (!text.empty()) out << fmt::format("      {:<9} {}\n", head, one_line(text));
 }
 
-/// Whole, for it is to be copied.
+/// Whole, for it is to be copied; in a terminal a shell takes its lines as one.
 void print_command(std::ostream& out, std::string text) {
   if (text.empty()) return;
   std::replace_if(
       text.begin(), text.end(), [](char c) { return c < ' ' || c > '~'; }, '?');
-  out << fmt::format("      {:<9} {}\n", "run", text);
+  text.insert(0, fmt::format("      {:<9} ", "run"));
+  if (const std::size_t width = terminal_of(out).width; width > 0)
+    for (std::size_t end = width - 1; end + 1 < text.size(); end += width + 1) text.insert(end, "\\\n");
+  out << text << '\n';
 }
 
 void print_finding(std::ostream& out, const finding& f) {

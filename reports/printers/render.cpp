@@ -4,6 +4,7 @@
 
 #include "reports/judge/judge.hpp"
 #include "reports/printers/advice.hpp"
+#include "reports/printers/run_report.hpp"
 #include "reports/printers/table.hpp"
 
 #include <fmt/format.h>
@@ -32,40 +33,55 @@ void print_bullet(std::ostream& out, std::string_view text, table_style style) {
 
 }  // namespace
 
-void print_verdicts(std::ostream& out, const record& r, table_style style, const cost_notes& costs) {
+void print_verdicts(std::ostream& out, const record& r, table_style style, const cost_notes& costs,
+                    bool brief) {
   std::vector<row> rows;
   const std::string stack = stack_label(r);
   const predictions predicted = predictions_of(r.cases);
   const bool many_as_predicted = predicted.as_predicted > most_listed;
   std::map<std::size_t, std::vector<std::pair<std::string, const arm_result*>>> by_rank;
   std::size_t arms_in_all = 0;
+  for (const auto& c : r.cases) arms_in_all += c.arms.size();
+  brief = brief && arms_in_all > most_listed;
+  const auto is_counted = [&](verdict v) {
+    return brief ? rank(v) >= rank(verdict::unrecorded) : many_as_predicted && v == verdict::as_predicted;
+  };
+  std::vector<std::string> lines;  // of arms that are counted
   for (const auto& c : r.cases) {
     std::vector<const arm_result*> arms;
+    verdict_counts counted;
     for (const auto& arm : c.arms) arms.push_back(&arm);
     std::ranges::stable_sort(arms,
                              [](const auto* a, const auto* b) { return rank(a->judged) < rank(b->judged); });
     for (const auto* arm : arms) {
-      ++arms_in_all;
       by_rank[rank(arm->judged)].emplace_back(c.name, arm);
-      if (many_as_predicted && arm->judged == verdict::as_predicted) continue;
+      if (is_counted(arm->judged)) {
+        ++counted[rank(arm->judged)];
+        continue;
+      }
       const std::string cost = cost_beside(costs, stack, c, *arm);
       rows.push_back({c.name, arm->name, kind_text(*arm), to_string(arm->judged),
                       seen_by(*arm) + (cost.empty() ? "" : "; " + cost)});
     }
+    if (brief && !counted.empty()) lines.push_back(fmt::format("{}: {}", c.name, text_of(counted)));
   }
   if (arms_in_all == 0) {
     out << "no arm ran: a run in which nothing ran is not green\n";
     return;
   }
   if (const std::string line = prediction_line(predicted); !line.empty()) out << line << "\n\n";
-  if (many_as_predicted) out << "Arms that are as predicted are not listed; CASE or CASE/ARM lists them.\n\n";
+  for (const std::string& line : lines) print_bullet(out, line, style);
+  if (brief || many_as_predicted)
+    out << (brief ? "\nOnly arms that are red are listed; CASE or CASE/ARM lists others.\n\n"
+                  : "Arms that are as predicted are not listed; CASE or CASE/ARM lists them.\n\n");
   if (!rows.empty()) print_table(out, {"case", "arm", "kind", "verdict", "what was seen"}, rows, style);
 
   std::vector<std::string> counts;
   for (const auto& [at, arms] : by_rank) {
     counts.push_back(fmt::format("{} {}", arms.size(), to_string(advices[at].v)));
     if (advices[at].asks.empty()) continue;
-    const bool listed = advices[at].v != verdict::unrecorded;  // the table has said it all
+    const bool listed =
+        advices[at].v != verdict::unrecorded && !is_counted(advices[at].v);  // else all is said
     out << fmt::format("{}: {}.\n{}", to_string(advices[at].v), advices[at].asks,
                        listed && style == table_style::text ? "" : "\n");
     if (!listed) continue;

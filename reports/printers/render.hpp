@@ -17,7 +17,9 @@ namespace cufault {
 /// Verdict table of a run: one line an arm (case, arm, kind, what was seen, verdict), worst verdicts first
 /// within a case, then a line of counts by verdict, then what each verdict other than an expected one asks
 /// the reader to do. Beside a remedy that cleared its fault: what it costs, where that was measured on the stack.
-void print_verdicts(std::ostream& out, const record& r, table_style style, const cost_notes& costs = {});
+/// `brief`: where arms are many, those that are not red are counted, in a line a case.
+void print_verdicts(std::ostream& out, const record& r, table_style style, const cost_notes& costs = {},
+                    bool brief = false);
 
 /// Claims with their verdict and the arms behind it, natural ones first; beside remedies that clear: what they cost.
 void print_claims(std::ostream& out, const std::vector<claim_verdict>& verdicts, table_style style,

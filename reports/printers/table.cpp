@@ -9,15 +9,9 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
-#include <sys/ioctl.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <charconv>
-#include <cstdlib>
-#include <iostream>
 #include <numeric>
-#include <sstream>
+#include <ostream>
 
 namespace cufault {
 
@@ -32,55 +26,6 @@ std::string cell(std::string_view text, table_style style) {
   return safe;
 }
 
-void print_heading(std::ostream& out, std::string_view text, int level, table_style style) {
-  if (style == table_style::markdown) out << std::string(static_cast<std::size_t>(level), '#') << ' ';
-  out << (style == table_style::text ? painted(cell(text, style), paint::bold, terminal_of(out))
-                                     : cell(text, style))
-      << "\n\n";
-}
-
-namespace {
-
-std::string_view variable(const char* name) {
-  const char* const value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
-
-std::size_t columns_variable() {
-  std::size_t width = 0;
-  const std::string_view digits = variable("COLUMNS");
-  std::from_chars(digits.data(), digits.data() + digits.size(), width);
-  return width;
-}
-
-constexpr std::size_t least_width = 40, usual_width = 100;
-
-}  // namespace
-
-terminal terminal_of(const std::ostream& out) {
-  const int fd = &out == &std::cout ? STDOUT_FILENO : &out == &std::cerr ? STDERR_FILENO : -1;
-  if (fd < 0 || isatty(fd) == 0) return {};
-  terminal shown{
-      .width = columns_variable(),
-      .colour = variable("NO_COLOR").empty() && !variable("TERM").empty() && variable("TERM") != "dumb"};
-  winsize size{};
-  if (shown.width == 0 && ioctl(fd, TIOCGWINSZ, &size) == 0) shown.width = size.ws_col;
-  if (shown.width > 0) shown.width = std::max(shown.width, least_width);
-  return shown;
-}
-
-std::size_t width_of_output() {
-  std::size_t width = terminal_of(std::cout).width;
-  if (width == 0) width = columns_variable();
-  return width == 0 ? usual_width : std::max(width, least_width);
-}
-
-std::string painted(std::string_view text, paint how, const terminal& shown) {
-  if (!shown.colour || how == paint::plain) return std::string(text);
-  const int code = how == paint::bold ? 1 : how == paint::good ? 32 : how == paint::bad ? 31 : 33;
-  return fmt::format("\x1b[{}m{}\x1b[0m", code, text);
-}
-
 paint paint_of(std::string_view word) {
   for (const advice& a : advices)
     if (to_string(a.v) == word)
@@ -91,29 +36,17 @@ paint paint_of(std::string_view word) {
   return paint::plain;
 }
 
+void print_heading(std::ostream& out, std::string_view text, int level, table_style style) {
+  if (style == table_style::markdown) out << std::string(static_cast<std::size_t>(level), '#') << ' ';
+  out << (style == table_style::text ? painted(cell(text, style), paint::bold, terminal_of(out))
+                                     : cell(text, style))
+      << "\n\n";
+}
+
 namespace {
 
 constexpr int tables_schema = 2;
 constexpr std::size_t gap = 2, narrowest = 16, inset = 4;
-
-/// Columns that a terminal needs for it, by the library's own rule: it fills up with blanks.
-std::size_t columns_of(std::string_view text) {
-  const std::size_t wide = text.size() + 1;
-  return wide - (fmt::formatted_size("{:<{}}", text, wide) - text.size());
-}
-
-/// The end of the longest part that is not wider, at least one character.
-std::size_t end_within(std::string_view text, std::size_t width) {
-  std::size_t end = 0, used = 0;
-  while (end < text.size()) {
-    std::size_t next = end + 1;
-    while (next < text.size() && (static_cast<unsigned char>(text[next]) & 0xc0) == 0x80) ++next;
-    used += columns_of(text.substr(end, next - end));
-    if (end > 0 && used > width) break;
-    end = next;
-  }
-  return end;
-}
 
 /// How wide each of these columns may be, so that together they keep to the width: narrow ones get what they need, the rest share.
 std::vector<std::size_t> shared_widths(std::vector<std::size_t> wanted, std::size_t width) {
@@ -148,13 +81,16 @@ class text_table {
     print(all, wanted_, none);
   }
 
-  /// Columns that do not fit in one line of these widths stand below each row, as does a last one that needs much more than there is.
+  /// Columns that do not fit in one line of these widths stand below each row, as does a last one that needs much more than there is, and
+  /// than the one before it.
   void in_terminal(std::size_t width) {
     std::vector<std::size_t> columns, of;
     std::size_t least = 0;
     for (std::size_t i = 0; i < wanted_.size(); ++i) {
       least += std::min(wanted_[i], narrowest) + (i > 0 ? gap : 0);
-      if (i > 0 && (least > width || (i + 1 == wanted_.size() && wanted_[i] > width / 3))) break;
+      if (i > 0 && (least > width ||
+                    (i + 1 == wanted_.size() && wanted_[i] > width / 3 && wanted_[i] > 2 * wanted_[i - 1])))
+        break;
       columns.push_back(i);
       of.push_back(wanted_[i]);
     }
@@ -269,48 +205,6 @@ nlohmann::ordered_json json_rows(const named_table& t) {
 }
 
 }  // namespace
-
-std::vector<std::string> wrapped(std::string_view text, std::size_t width) {
-  const std::string safe = cell(text, table_style::text);
-  std::string inside(std::min(safe.find_first_not_of(' '), safe.size()), ' ');
-  if (inside.size() > width / 2) inside.clear();
-  width -= inside.size();
-  std::vector<std::string> lines(1);
-  std::istringstream words{safe};
-  for (std::string word; words >> word;) {
-    if (!lines.back().empty() && columns_of(lines.back()) + 1 + columns_of(word) > width)
-      lines.emplace_back();
-    if (!lines.back().empty()) lines.back() += ' ';
-    for (std::string_view rest = word; !rest.empty();) {
-      const std::size_t end = end_within(rest, width);
-      if (rest.size() < word.size()) lines.emplace_back();
-      lines.back() += rest.substr(0, end);
-      rest.remove_prefix(end);
-    }
-  }
-  for (std::string& line : lines) line.insert(0, inside);
-  return lines;
-}
-
-void print_entry(std::ostream& out, std::string_view label, std::string_view text) {
-  const std::size_t width = terminal_of(out).width;
-  if (width == 0 || columns_of(label) + columns_of(text) <= width) {
-    out << cell(label, table_style::text) << cell(text, table_style::text) << '\n';
-    return;
-  }
-  const bool beside = columns_of(label) <= width / 2;
-  const std::size_t inside =
-      beside ? columns_of(label) : std::min(label.find_first_not_of(' '), width) + inset;
-  if (!beside) {
-    for (const std::string& line : wrapped(label, width)) out << line << '\n';
-    text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
-  }
-  for (std::string before = beside ? cell(label, table_style::text) : std::string(inside, ' ');
-       const std::string& line : wrapped(text, width - inside)) {
-    out << before << line << '\n';
-    before.assign(inside, ' ');
-  }
-}
 
 void print_table(std::ostream& out, const table_row& head, const std::vector<table_row>& rows,
                  table_style style, std::size_t width) {

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "reports/base/terminal.hpp"
+
 #include <nlohmann/json_fwd.hpp>
 
 #include <cstddef>
@@ -21,25 +23,8 @@ enum class table_style { text, markdown };
 
 using table_row = std::vector<std::string>;
 
-/// What a stream shows. A file or a pipe has no width (0) and no colour.
-struct terminal {
-  std::size_t width = 0;  ///< columns: COLUMNS, or what the terminal says
-  bool colour = false;    ///< not with NO_COLOR or TERM=dumb
-};
-/// Only std::cout and std::cerr can be terminals.
-terminal terminal_of(const std::ostream& out);
-/// For text that always keeps to a width: that of the terminal at standard output, or COLUMNS; 100 where there is neither.
-std::size_t width_of_output();
-
-enum class paint { plain, bold, good, bad, doubtful };
-/// In colour where the terminal has it.
-std::string painted(std::string_view text, paint how, const terminal& shown);
 /// Of a verdict as it is printed; plain for any other word.
 paint paint_of(std::string_view word);
-
-/// The text in lines of at most `width` columns, each indented as the text is: broken at blanks, a longer word where it has to be. Never
-/// empty.
-std::vector<std::string> wrapped(std::string_view text, std::size_t width);
 
 /// Neither style survives a line break or a control byte within a cell, nor markdown what it would take for
 /// markup.
@@ -53,8 +38,10 @@ void print_heading(std::ostream& out, std::string_view text, int level, table_st
 void print_table(std::ostream& out, const table_row& head, const std::vector<table_row>& rows,
                  table_style style, std::size_t width = 0);
 
-/// "LABELtext" in a line. In a narrower terminal the text is wrapped, beside the label or, where that is too long, below it.
-void print_entry(std::ostream& out, std::string_view label, std::string_view text);
+/// "LABELtext" in a line.
+inline void print_entry(std::ostream& out, std::string_view label, std::string_view text) {
+  out << cell(label, table_style::text) << cell(text, table_style::text) << '\n';
+}
 
 /// For people, for whom it is empty where only programs get it; and for programs: snake_case, as in the schema, likewise.
 struct table_column {

@@ -39,6 +39,7 @@ TEST(wrapped_tables, wrap_cells_and_then_continue_below) {
   EXPECT_THAT(wrapped("abcdefgh ij", 4), ElementsAre("abcd", "efgh", "ij"));
   EXPECT_THAT(wrapped("", 4), ElementsAre(""));
   EXPECT_THAT(wrapped("  abc def", 6), ElementsAre("  abc", "  def"));
+  EXPECT_THAT(wrapped("cases/kit.cpp", 8), ElementsAre("cases/", "kit.cpp")) << "behind a separator";
 }
 
 TEST(wrapped_tables, count_columns_and_not_bytes) {
@@ -140,21 +141,46 @@ TEST(tables_in_terminals, put_several_columns_that_do_not_fit_below_their_row) {
                                               std::string(20, ' ') + "y\n    d: z\n\n");
 }
 
-TEST(entries_in_terminals, are_wrapped_beside_or_below_their_label) {
+TEST(lines_in_terminals, are_wrapped_beside_their_label) {
   const auto entries = [] {
+    const width_keeper kept(std::cout);
     print_entry(std::cout, "  see: ", "one two three four five six seven eight");
     print_entry(std::cout, "    a label that has more than half", " of the line and a text that is long");
     print_entry(std::cout, "", "short");
   };
-  EXPECT_EQ(
-      shown_by(true, 40, {}, entries),
-      "  see: one two three four five six seven\n       eight\n"
-      "    a label that has more than half\n        of the line and a text that is\n        long\nshort\n");
+  EXPECT_EQ(shown_by(true, 40, {}, entries),
+            "  see: one two three four five six seven\n       eight\n"
+            "    a label that has more than half of\n      the line and a text that is long\nshort\n");
   const std::string whole =
       "  see: one two three four five six seven eight\n"
       "    a label that has more than half of the line and a text that is long\nshort\n";
   EXPECT_EQ(shown_by(true, 200, {}, entries), whole);
   EXPECT_EQ(shown_by(false, 40, {}, entries), whole);
+}
+
+TEST(lines_in_terminals, go_on_below_their_last_column_and_in_their_colour) {
+  const auto kept = [](std::string_view line) { return kept_to_width(line, 20); };
+  EXPECT_THAT(kept("[ok]  name  two words, three"), ElementsAre("[ok]  name two", "      words, three"))
+      << "a column in the right half is text";
+  EXPECT_THAT(kept("one two three four five "), ElementsAre("one two three four", "  five"));
+  EXPECT_THAT(kept("exactly as wide as it"), ElementsAre("exactly as wide as", "  it"));
+  EXPECT_THAT(kept("exactly  as wide  as"), ElementsAre("exactly  as wide  as"));
+  EXPECT_THAT(kept("see /usr/local/cuda-13.0/lib64/libcublas.so"),
+              ElementsAre("see", "  /usr/local/cuda-", "  13.0/lib64/", "  libcublas.so"));
+  EXPECT_THAT(kept("\x1b[31mred: one two three four\x1b[0m five"),
+              ElementsAre("\x1b[31mred: one two three", "     four\x1b[0m five"));
+  EXPECT_THAT(kept(std::string(45, 'x')),
+              ElementsAre(std::string(20, 'x'), "  " + std::string(18, 'x'), "  " + std::string(7, 'x')));
+}
+
+TEST(lines_in_terminals, come_whole_from_parts_and_are_flushed_as_they_are) {
+  const auto parts = [] {
+    const width_keeper kept(std::cout);
+    std::cout << "one two three four five"
+              << " six seven eight nine" << '\n'
+              << "no end" << std::flush << "\n";
+  };
+  EXPECT_EQ(shown_by(true, 40, {}, parts), "one two three four five six seven eight\n  nine\nno end\n");
 }
 
 TEST(tables_in_terminals, have_colour_where_nothing_forbids_it) {
