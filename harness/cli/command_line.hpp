@@ -210,8 +210,7 @@ inline void add_markdown(CLI::App* command, bool& markdown) {
 /// `schema`: the name of what it holds in reports/schemas. `also`: what else the help says.
 inline CLI::Option* add_json(CLI::App* command, bool& json, const std::string& schema,
                              const std::string& also = {}) {
-  return command->add_flag("--json", json,
-                           fmt::format("as JSON{} (reports/schemas/{}.schema.json)", also, schema));
+  return command->add_flag("--json", json, fmt::format("as JSON{} ({}.schema.json)", also, schema));
 }
 
 inline void add_form(CLI::App* command, print_form& form, const std::string& schema,

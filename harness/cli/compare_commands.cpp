@@ -20,7 +20,7 @@ void add_style(CLI::App* command, comparison_style& style) {
 void add_diff(command_line& line) {
   const auto said = std::make_shared<diff_arguments>();
   CLI::App* diff = line.command(
-      "diff", "Arms that differ between records: signatures, compared measurements, rates",
+      "diff", "Arms that differ between records: signatures, measurements, rates",
       "Each record is compared with the first, as by gate. What a record was not asked for is only counted.\n"
       "Exit codes: 0 none differ; 1 some do; 2 bad input.",
       [said] { return show_differences(*said); });
@@ -40,12 +40,12 @@ void add_gate(command_line& line) {
   };
   const auto said = std::make_shared<given>();
   CLI::App* gate = line.command(
-      "gate", "Compares a candidate with a baseline, and fails on changes that are not allowed",
+      "gate", "Compare a candidate with a baseline; fail on changes not allowed",
       "Arms are joined by name. Fail: CHANGED, GONE, WORSENED, REMEDY_BROKEN, ABSENT. Shown only: NEW, and "
       "what is noted.\n"
       "ABSENT is what the candidate was asked for and does not have. What it was not asked for is counted.\n"
       "--baseline-python and --candidate-python, in place of records: the same cases run in both "
-      "environments, and the packages that\ndiffer come first.\n"
+      "environments, and the packages that differ come first.\n"
       "Exit codes: 0 passed; 1 a change that no allowance covers, too few cases executed, or a candidate "
       "without a framework that can be imported; 2 unresolved, a run that did not come to its end, nothing "
       "to compare, or bad input; 130 interrupted. Each reason is printed.",
@@ -95,7 +95,7 @@ void add_gate(command_line& line) {
       ->capture_default_str();
   gate->add_option("--allow", said->allow,
                    "JSON file of changes that may pass, each with a reason and an expiry date "
-                   "(reports/schemas/allowances.schema.json)")
+                   "(allowances.schema.json)")
       ->type_name("FILE")
       ->check(CLI::ExistingFile);
   gate->add_option("--at-least", said->at_least, "cases of the candidate that must have been executed")
@@ -114,7 +114,7 @@ void add_merge(command_line& line) {
       "merge", "Records of several GPUs or hosts as one: who differs from the majority, and pooled rates",
       "A record does not know its host: name files or folders by it.\n"
       "With --hosts the file of each is HOST.jsonl or HOST@BOOT.jsonl; each host is named that left no "
-      "record or several,\nwhose run did not end, that has no GPU, whose stack or start differs from most, "
+      "record or several, whose run did not end, that has no GPU, whose stack or start differs from most, "
       "or that is an outlier.\nA difference is printed as a change from the majority to the outlier.\n"
       "Exit codes: 0 all agree; 1 there are outliers, arms without a majority, or hosts that are named; 2 "
       "bad input.",
@@ -142,7 +142,7 @@ void add_history(command_line& line) {
       "What is kept: what each arm came to in each run. Flakes are runs that differ from most runs of their "
       "stack.\n"
       "An arm is compared with the nearest stack in front of its own. Last come arms that race and were "
-      "steady, or of another rate,\nin their last 20 runs or more.\n"
+      "steady, or of another rate, in their last 20 runs or more.\n"
       "Exit codes: 0; 2 bad input, or a file that is no history, has no run, is damaged, or was made by a "
       "newer cufault.",
       [said, asked_for, &line] {
@@ -172,8 +172,8 @@ void add_history(command_line& line) {
   add_form(changes, *asked_for, "changes", ", with all arms of all changes");
   changes->footer(
       "An arm that a release did not observe is not measured there: a change lies after the last release "
-      "that showed\nwhat was before, and at the latest in the first that shows what is now. Not counted: "
-      "what the case itself does\ndifferently (calls, facts and numbers that one of two records alone has), "
+      "that showed what was before, and at the latest in the first that shows what is now. Not counted: "
+      "what the case itself does differently (calls, facts and numbers that one of two records alone has), "
       "and rates within chance.");
 }
 

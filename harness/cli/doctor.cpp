@@ -15,6 +15,7 @@
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <fmt/ostream.h>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
@@ -58,7 +59,7 @@ measured_facts measured_here() {
     return facts_in(judged_records(stacks_in(default_recorded()),
                                    {std::begin(families_of_doctor), std::end(families_of_doctor)}));
   } catch (const std::exception& error) {
-    fmt::print(stderr, "cufault: no records: {}\n", error.what());
+    fmt::print(std::cerr, "cufault: no records: {}\n", error.what());
     return {};
   }
 }
@@ -68,7 +69,7 @@ known_issues_list known_issues_here() {
   try {
     return load_known_issues(known_issues_file());
   } catch (const input_error& error) {
-    fmt::print(stderr, "cufault: no known issues: {}\n", error.what());
+    fmt::print(std::cerr, "cufault: no known issues: {}\n", error.what());
     return {};
   }
 }
@@ -116,7 +117,7 @@ void add_doctor_commands(command_line& line) {
       "With a command after --, runs it once after the checks, and says why it failed, as cufault why does. "
       "Its output is its own.\n"
       "Exit codes: 0 no failure found; 1 something would fail, or the command failed, or with --strict "
-      "anything was warned of;\n2 no check was run, the command cannot be run, or wrong use. A missing "
+      "anything was warned of; 2 no check was run, the command cannot be run, or wrong use. A missing "
       "driver is a warning, and a failure with CUFAULT_REQUIRE_GPU=1 or with a GPU on the PCI bus.",
       [asked, &line] {
         asked->command = line.behind;

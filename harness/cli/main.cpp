@@ -6,12 +6,14 @@
 #include "harness/cli/doctor.hpp"
 #include "reports/base/files.hpp"
 #include "reports/base/json_input.hpp"
+#include "reports/base/terminal.hpp"
 #include "reports/base/words.hpp"
 #include "reports/judge/judge.hpp"
 #include "reports/printers/run_report.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <fmt/ostream.h>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
@@ -20,36 +22,90 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
+#include <initializer_list>
 #include <iostream>
+#include <iterator>
 #include <memory>
 #include <new>
+#include <optional>
 #include <regex>
 #include <span>
 #include <sstream>
+#include <string>
 #include <string_view>
 #include <system_error>
+#include <vector>
 
 namespace {
 
 using namespace cufault;
 
 constexpr const char* about =
-    "Reproduces documented cuBLAS and CUDA failures on this machine, proves which recommended\n"
-    "workarounds clear them, and keeps what it saw as records that the next driver is compared with.";
+    "Says why a call of a CUDA library failed, what clears it, and what another driver or library changes, "
+    "by failures that it provoked on GPUs and recorded.";
+
+/// What a person asks, in the order of README.md, and the commands that answer, the first ones first.
+struct question {
+  const char* asked;
+  std::vector<std::string> first, also;
+};
+const std::vector<question>& questions() {
+  static const std::vector<question> all{
+      {"My program failed:",
+       {"why", "explain", "doctor", "known"},
+       {"causes", "messages", "frameworks", "trace", "stack", "library"}},
+      {"A new driver, toolkit or GPU: what changed?", {"run", "diff"}, {"list", "show", "node"}},
+      {"A gate every night:", {"gate", "report"}, {"baseline", "history", "merge"}},
+      {"Which version is broken?", {"bisect"}, {}},
+      {"Does my code survive it?", {"inject", "sweep"}, {}}};
+  return all;
+}
+
+/// The commands by question; those of no question stand last. Not `whole`: without what the less frequent ones do.
+std::string commands_by_question(const CLI::App& app, bool whole) {
+  question rest{"More:", {}, {}};
+  for (const CLI::App* c : app.get_subcommands([](const CLI::App* c) { return !c->get_group().empty(); }))
+    if (std::ranges::none_of(questions(), [&](const question& q) {
+          return std::ranges::count(q.first, c->get_name()) + std::ranges::count(q.also, c->get_name()) > 0;
+        }))
+      rest.also.push_back(c->get_name());
+  std::string text;
+  const auto add = [&](const question& q) {
+    text += fmt::format("\n{}\n", q.asked);
+    for (const auto* names : {&q.first, &q.also})
+      for (const std::string& name : *names)
+        if (whole || names == &q.first)
+          text += fmt::format("  {:<{}}  {}\n", name, whole ? 16 : 7,
+                              app.get_subcommand(name)->get_description());
+    if (!whole && !q.also.empty()) text += fmt::format("  also: {}\n", fmt::join(q.also, ", "));
+  };
+  std::ranges::for_each(questions(), add);
+  add(rest);
+  return text;
+}
+
+class help_by_question : public CLI::Formatter {
+  [[nodiscard]] std::string make_subcommands(const CLI::App* app, CLI::AppFormatMode mode) const override {
+    return app->get_parent() == nullptr ? commands_by_question(*app, true)
+                                        : Formatter::make_subcommands(app, mode);
+  }
+};
 
 constexpr const char* all_codes =
-    "Exit codes: 0 as expected; 1 gate failed, or differences found; 2 unresolved or bad input;\n"
+    "Exit codes: 0 as expected; 1 gate failed, or differences found; 2 unresolved or bad input; "
     "77 nothing could be provoked here; 130 interrupted; 3 of run: a gate without a record of this stack, "
-    "of\n"
+    "of "
     "inject: rules acted too rarely, of sweep: some calls were left out, of bisect: several releases remain; "
     "4 of explain: no failure, or no cause of it known. Each command's own: cufault COMMAND --help.\n"
-    "With --json an error is JSON on standard output, too (reports/schemas/failure.schema.json).\n"
-    "Environment: CUFAULT_REQUIRE_GPU=1 makes a missing GPU a failure; CUFAULT_FLOOR=N sets the floor;\n"
-    "CUFAULT_OTHER_CUBLAS=FOLDER is a second cuBLAS for arms that mix two. CUFAULT_BASELINE=FOLDER has the\n"
-    "recorded stacks that runs are judged by first (default: cufault/baseline in XDG_DATA_HOME, or in\n"
+    "With --json an error is JSON on standard output, too (failure.schema.json). Schemas lie in "
+    "share/cufault/schemas, in the source in reports/schemas.\n"
+    "Environment: CUFAULT_REQUIRE_GPU=1 makes a missing GPU a failure; CUFAULT_FLOOR=N sets the floor; "
+    "CUFAULT_OTHER_CUBLAS=FOLDER is a second cuBLAS for arms that mix two. CUFAULT_BASELINE=FOLDER has the "
+    "recorded stacks that runs are judged by first (default: cufault/baseline in XDG_DATA_HOME, or in "
     "~/.local/share). CUFAULT_DRIVER_LOG=off: trials do not listen to the driver's error log.\n"
     "Under ctest, CUFAULT_TIER, CUFAULT_SHUFFLE=1, CUFAULT_CUBLAS, CUFAULT_CUBLASLT and CUFAULT_PYTHON stand "
     "for the options of those names.";
@@ -126,32 +182,42 @@ std::string what_is_wrong(const CLI::App& app, const CLI::ParseError& error) {
                        asked.front()->get_name());
   }
   const auto unknown = app.remaining(), names = names_of_commands(app);
-  return fmt::format("{}; the commands are: {}",
-                     unknown.empty() ? "no command was given"
-                                     : fmt::format("there is no command {}{}", unknown.front(),
-                                                   did_you_mean(unknown.front(), names)),
-                     fmt::join(names, ", "));
+  return fmt::format("{}; see cufault --help", unknown.empty()
+                                                   ? "no command was given"
+                                                   : fmt::format("there is no command {}{}", unknown.front(),
+                                                                 did_you_mean(unknown.front(), names)));
 }
 
 int dispatch(int argc, char** argv) {
   command_line line(about, {argv, argv + argc});
+  line.app.formatter(std::make_shared<help_by_question>());
   line.app.footer(all_codes);
-  line.app.set_version_flag("--version", "cufault " + this_build.text());
+  line.app.set_version_flag("-v,--version", "cufault " + this_build.text());
   for (const auto add : {add_run, add_sweep, add_list, add_stack, add_doctor_commands, add_known,
                          add_record_commands, add_compare_commands, add_bisect, add_node, add_inject,
                          add_trace, add_why, add_ctest_commands, add_own_commands})
     add(line);
+  if (argc <= 1) {
+    fmt::print(std::cout, "{}\n{}\ncufault COMMAND --help says how; cufault --help, what each does.\n", about,
+               commands_by_question(line.app, false));
+    return exit_unresolved;
+  }
+  if (line.words[1] == "help") {  // help COMMAND: COMMAND --help
+    line.words.erase(line.words.begin() + 1);
+    line.words.emplace_back("--help");
+  }
   // Verbatim: CLI11 would take "[a,b]" apart.
   auto end = line.words.end();
-  if (argc > 1 && (line.words[1] == "inject" || line.words[1] == "trace" || line.words[1] == "doctor" ||
-                   line.words[1] == "why" || line.words[1] == "sweep" || line.words[1] == "bisect")) {
+  constexpr std::array run_another{"inject", "trace", "doctor", "why", "sweep", "bisect"};
+  if (std::ranges::count(run_another, line.words[1]) > 0) {
     end = std::ranges::find(line.words, "--");
     if (end != line.words.end()) line.behind.assign(end + 1, line.words.end());
   }
   try {
-    line.app.parse(static_cast<int>(end - line.words.begin()), argv);
+    line.app.parse(std::vector<std::string>(std::reverse_iterator(end), line.words.rend() - 1));
   } catch (const CLI::ParseError& e) {
-    if (e.get_exit_code() == 0) return line.app.exit(e);  // help, or the version
+    if (e.get_exit_code() == 0 && line.app.remaining().empty())
+      return line.app.exit(e);  // help, or the version
     throw usage_error(what_is_wrong(line.app, e));
   }
   return line.chosen();
@@ -166,14 +232,19 @@ bool nobody_reads() {
   return poll(&out, 1, 0) == 1 && (out.revents & POLLERR) != 0;
 }
 
+/// Whether one of these is among the words, in front of --. Of trace and why, --json names a file.
+bool asks_for(std::span<char*> words, std::initializer_list<std::string_view> any) {
+  if (words.size() > 1 && (words[1] == std::string_view("trace") || words[1] == std::string_view("why")))
+    return false;
+  return std::ranges::any_of(
+      words.begin(), std::ranges::find(words, std::string_view("--")),
+      [&](std::string_view word) { return std::ranges::count(any, word.substr(0, word.find('='))) > 0; });
+}
+
 /// Says on standard error why nothing came of it, and where JSON was asked for, there, too.
 int fail(int code, const std::string& why, std::span<char*> words) {
   std::cerr << "cufault: " << why << '\n';
-  const auto is = [](std::string_view word) { return [word](const char* w) { return word == w; }; };
-  for (const char* own : {"trace", "why"})  // their --json names a file
-    if (words.size() > 1 && is(own)(words[1])) return code;
-  const auto behind = std::ranges::find_if(words, is("--"));
-  if (std::any_of(words.begin(), behind, is("--json"))) std::cout << json_of_failure(code, why) << std::endl;
+  if (asks_for(words, {"--json"})) std::cout << json_of_failure(code, why) << std::endl;
   return code;
 }
 
@@ -207,6 +278,9 @@ int main(int argc, char** argv) {
     if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", access) != fd) return exit_unresolved;
   }
   const std::span words(argv, static_cast<std::size_t>(argc));
+  const width_keeper errors(std::cerr);
+  std::optional<width_keeper> output;  // not of what programs read
+  if (!asks_for(words, {"--json", "--markdown", "--format", "--prometheus"})) output.emplace(std::cout);
   try {
     const int code = dispatch(argc, argv);
     std::cout << std::flush;

@@ -26,8 +26,10 @@ std::vector<std::string> command_behind(const command_line& line, const std::str
 /// Standard output is the command's.
 void add_json_file(CLI::App* command, std::filesystem::path& file, const char* what, const char* schema) {
   command
-      ->add_option("--json", file,
-                   fmt::format("write {} as JSON, too (reports/schemas/{}.schema.json)", what, schema))
+      ->add_option(
+          "--json", file,
+          fmt::format("write {} as JSON to FILE, too: standard output is the command's ({}.schema.json)",
+                      what, schema))
       ->type_name("FILE")
       ->check(new_file);
 }
@@ -119,7 +121,7 @@ void add_why(command_line& line) {
   const std::string example = "cufault why -- python3 train.py";
   const auto said = std::make_shared<why_arguments>();
   CLI::App* command = line.command(
-      "why", "Run a command once and, if it fails, say why: the call that failed, and causes",
+      "why", "Run a command; if it fails, say which call failed, and what caused it",
       "The command runs unchanged, with what it prints. On standard error follow, where it failed, at most "
       "25 lines: its own line of code, the library call that failed, the driver call that failed inside it "
       "with the driver's words (CUDA 12.9 or newer), up to three causes, what clears the first, and the "

@@ -41,7 +41,7 @@ void add_baseline_commands(command_line& line) {
   CLI::App* all = line.command(
       "baseline", "Recorded stacks that later runs are judged by: add, diff, show, remove",
       "An arm that changed is left out unless it was repeated with an equal outcome: in two trials or more, "
-      "or in a\n"
+      "or in a "
       "second record (--with). Naming CASE/ARM, without a *, adds it all the same.\n"
       "Exit codes: 0; 1 add left something out, or diff found something that it would change; 2 bad input.",
       [said, &line] {
@@ -153,11 +153,11 @@ void add_causes(command_line& line) {
 void add_explain(command_line& line) {
   const auto said = std::make_shared<explain_arguments>();
   CLI::App* explain = line.command(
-      "explain", "What can have caused the failure that a log tells of, from the records and known failures",
+      "explain", "What can have caused the failure in a log, by records of failures",
       "Exit codes: 0 with causes; 4 no failure of a GPU library is in it, or no cause of it is known; 2 bad "
       "input.\n"
       "A message as arguments, a log as a file, or a log on standard input: ./program 2>&1 | cufault "
-      "explain\n"
+      "explain "
       "The driver's error log (CUDA_LOG_FILE) is read, too, alone or mixed into another log.",
       [said] { return explain_logs(*said); });
   explain->add_option(
@@ -214,8 +214,7 @@ void add_messages(command_line& line) {
 void add_json_format(CLI::App* command, std::string& format, const char* schema) {
   command
       ->add_flag_callback(
-          "--json", [&format] { format = "json"; },
-          fmt::format("as --format json (reports/schemas/{}.schema.json)", schema))
+          "--json", [&format] { format = "json"; }, fmt::format("as --format json ({}.schema.json)", schema))
       ->excludes(command->get_option("--format"));
 }
 

@@ -45,7 +45,7 @@ BEGIN {
   begin_command(substr($0, 2))
   next
 }
-tolower($0) ~ /^subcommands:/ { listing = 1; next }
+command == "" && /^[A-Z].*[:?]$/ && tolower($0) !~ /^options:/ { listing = 1; next }
 listing && /^  [a-z]/ { commands = commands (commands == "" ? "" : " ") $1; next }
 /^[A-Z]/ { listing = 0 }
 /^  (-[a-z],)?--[a-z]/ {

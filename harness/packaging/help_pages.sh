@@ -12,8 +12,8 @@ mkdir -p "$folder"
 help=$(mktemp)
 trap 'rm -f "$help"' EXIT
 
-# What a help lists as subcommands.
-subcommands() { awk 'tolower($0) ~ /^subcommands:/ { on = 1; next } !/^ / { on = 0 } on && /^  [a-z]/ { print $1 }'; }
+# What a help lists as commands, under a question or "Subcommands:".
+subcommands() { awk '!/^ / { on = /[:?]$/ && tolower($0) !~ /^(options|positionals|rules):/ } on && /^  [a-z]/ { print $1 }'; }
 
 "$program" --help >"$help"
 commands=$(subcommands <"$help")

@@ -15,7 +15,7 @@ function fill(on) {
 BEGIN {
   filled = 1
   printf ".TH CUFAULT 1 \"\" \"cufault %s\" \"User Commands\"\n", version
-  print ".SH NAME\ncufault \\- reproduce documented CUDA library failures and prove which remedies clear them"
+  print ".SH NAME\ncufault \\- say why a call of a CUDA library failed, what clears it, and what another driver or library changes"
   print ".SH SYNOPSIS\n.B cufault\n.I COMMAND\n[\\fIOPTION\\fR]... [\\fIARGUMENT\\fR]..."
   print ".br\n.B cufault\n.I COMMAND\n.B \\-\\-help\n.SH DESCRIPTION"
   main = 1
@@ -30,7 +30,7 @@ BEGIN {
 }
 main && /^Usage:/ { part = "skip"; next }
 main && tolower($0) ~ /^options:/ { print ".SH OPTIONS"; fill(0); part = "list"; next }
-main && tolower($0) ~ /^subcommands:/ { fill(1); part = "skip"; next }
+main && /^[A-Z].*[:?]$/ { fill(1); part = "skip"; next }
 main && /^Exit codes:/ { fill(1); print ".SH EXIT STATUS"; part = "text"; sub(/^Exit codes: /, "") }
 main && /^Environment:/ { fill(1); print ".SH ENVIRONMENT"; part = "text"; sub(/^Environment: /, "") }
 main && part == "skip" { next }

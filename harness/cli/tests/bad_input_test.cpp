@@ -26,11 +26,26 @@ TEST_F(end_to_end, names_a_wrong_flag) {
 TEST_F(end_to_end, names_a_command_that_there_is_not) {
   const auto seen = cufault({"bogus", "--device", "0"});
   EXPECT_EQ(seen.exit_code, 2);
-  EXPECT_THAT(seen.stderr_text,
-              testing::StartsWith("cufault: there is no command bogus; the commands are: run, "));
-  EXPECT_THAT(seen.stderr_text, testing::Not(HasSubstr("probe-stack")));
-  EXPECT_EQ(std::count(seen.stderr_text.begin(), seen.stderr_text.end(), '\n'), 1);
-  EXPECT_EQ(cufault({}).exit_code, 2);
+  EXPECT_EQ(seen.stderr_text, "cufault: there is no command bogus; see cufault --help\n");
+  EXPECT_EQ(cufault({"explian"}).stderr_text,
+            "cufault: there is no command explian; did you mean explain?; see cufault --help\n");
+}
+
+TEST_F(end_to_end, without_a_command_names_those_there_are_by_what_is_asked) {
+  const auto seen = cufault({});
+  EXPECT_EQ(seen.exit_code, 2);
+  EXPECT_EQ(seen.stderr_text, "");
+  EXPECT_THAT(seen.stdout_text, HasSubstr("\n\nMy program failed:\n  why      Run a command;"));
+  EXPECT_THAT(seen.stdout_text, HasSubstr("\n  also: causes, messages, frameworks, trace, stack, library\n"));
+  const auto help = cufault({"--help"}), of_gate = cufault({"gate", "--help"});
+  for (const auto* text : {&seen.stdout_text, &help.stdout_text})
+    EXPECT_THAT(*text, testing::Not(HasSubstr("probe-stack")));
+  EXPECT_THAT(help.stdout_text, HasSubstr("\nMore:\n  claims            Each claim of"));
+  EXPECT_EQ(cufault({"help"}).stdout_text, help.stdout_text);
+  EXPECT_EQ(cufault({"help", "gate"}).stdout_text, of_gate.stdout_text);
+  EXPECT_THAT(of_gate.stdout_text, HasSubstr("--candidate"));
+  EXPECT_EQ(cufault({"help", "bogus"}).exit_code, 2);
+  EXPECT_EQ(cufault({"-v"}).stdout_text, cufault({"--version"}).stdout_text);
 }
 
 TEST_F(end_to_end, proposes_the_option_the_value_the_command_and_the_file_that_may_be_meant) {

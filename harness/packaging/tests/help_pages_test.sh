@@ -24,7 +24,7 @@ offered() {
 }
 has() { grep -qxF -- "$2" <<<"$1" || fail "$3"; }
 
-subcommands() { awk 'tolower($0) ~ /^subcommands:/ { on = 1; next } !/^ / { on = 0 } on && /^  [a-z]/ { print $1 }'; }
+subcommands() { awk '!/^ / { on = /[:?]$/ && tolower($0) !~ /^(options|positionals|rules):/ } on && /^  [a-z]/ { print $1 }'; }
 # Of a command and, where it has some, of its subcommands.
 help_of() {
   local part
