@@ -489,8 +489,7 @@ void event_finder::look_for_exceptions(const log_line& line) {
                     .role = event_role::condition,
                     .words = one_line(line.text.substr(at, longest_words)),
                     .line = line.number};
-    lower_case(line.text.substr(at), lower_);
-    if (!fatal_exception_ && names_gpu_library(lower_)) {
+    if (!fatal_exception_ && names_gpu_library(line.text.substr(at))) {
       fatal_exception_ = found;
       fatal_exception_->id = "fatal.exception";
       fatal_exception_->role = event_role::fatal;
@@ -578,9 +577,7 @@ void event_finder::look_at(const log_line& line) {
   if (of_driver) return;
   look_at_text(line);
   look_across(line);
-  if (!is_fatal_of_glog(line.text)) return;
-  lower_case(line.text, lower_);
-  if (names_gpu_library(lower_))
+  if (is_fatal_of_glog(line.text) && names_gpu_library(line.text))
     keep({.id = "fatal.glog",
           .role = event_role::fatal,
           .words = one_line(line.text.substr(0, longest_words)),
@@ -672,7 +669,7 @@ bool event_finder::look_beside_noise(const log_line& line, std::size_t across) {
         if (!said) facts.insert(facts.end(), m->values.begin(), m->values.end());
         continue;
       }
-      if (e.role == event_role::fatal && !names_gpu_library(lower_)) continue;
+      if (e.role == event_role::fatal && !names_gpu_library(line.text)) continue;
       if (m->begin < echo) matched.push_back(index);
       if (e.last) echo = std::min(echo, m->end);
       log_event event{

@@ -2,10 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reports/explain/line_context.hpp"
 
+#include "reports/explain/text_pattern.hpp"
+
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstdint>
+#include <string>
 
 namespace cufault {
 namespace {
@@ -117,6 +120,10 @@ constexpr std::array<std::string_view, 18> libraries{
     "cuda",     "cublas",   "cublaslt", "cudnn",    "nccl",   "cusolver",
     "cusparse", "cufft",    "curand",   "cutensor", "nvrtc",  "nvjitlink",
     "nvshmem",  "tensorrt", "trt",      "cutlass",  "triton", "compute capability"};
+
+/// Behind "cuda" in lower case, where it is not the name of a device.
+constexpr std::array<std::string_view, 9> words_of_cuda{"error",   "errors", "runtime", "driver", "kernel",
+                                                        "kernels", "api",    "call",    "failure"};
 
 /// Names of exceptions that tell of the program's own source, or of something of its own that is missing.
 constexpr std::array<std::string_view, 11> other_exceptions{
@@ -314,7 +321,10 @@ bool is_exception(std::string_view line) {
   return false;
 }
 
-bool names_gpu_library(std::string_view lower) {
+bool names_gpu_library(std::string_view line) {
+  std::string lower_line;
+  lower_case(line, lower_line);
+  const std::string_view lower = lower_line;
   const std::string_view exception = lower.substr(0, lower.find_first_of(": "));
   const bool is_typed = lower.substr(exception.size()).starts_with(':');
   const auto dot = exception.rfind('.');
@@ -342,9 +352,11 @@ bool names_gpu_library(std::string_view lower) {
       const std::size_t end = at + library.size();
       const char before = at == 0 ? ' ' : lower[at - 1], behind = end < lower.size() ? lower[end] : ' ';
       if (is_name(behind) || before == '/' || behind == '/' || behind == '-') continue;
+      const bool is_device = library == "cuda" && line[at] == 'c' &&
+                             !is_in(words_of_cuda, first_word(lower.substr(std::min(end + 1, lower.size()))));
       const bool is_part =
           (before == '.' || (behind == '.' && end + 1 < lower.size() && is_name(lower[end + 1])));
-      if (!is_part || in_type) return true;
+      if ((!is_part && !is_device) || in_type) return true;
     }
   }
   return false;

@@ -30,9 +30,9 @@ bool is_only_spoken_of(std::string_view lower, std::size_t begin, std::size_t en
 /// Whether a line is the last one of a Python traceback: "RuntimeError: ...", "torch.OutOfMemoryError: ...".
 bool is_exception(std::string_view line);
 
-/// Whether a line that ends a program names a library for GPUs, or a GPU's architecture. In lower case. What stands in quotes, in a path or
-/// in a longer word is the name of something else; the name of an exception counts.
-bool names_gpu_library(std::string_view lower);
+/// Whether a line that ends a program names a library for GPUs, or a GPU's architecture. What stands in quotes, in a path or
+/// in a longer word is the name of something else, and "cuda" alone that of a device; the name of an exception counts.
+bool names_gpu_library(std::string_view line);
 
 /// Whether a line gives a place in a source of C or C++: "main.cu:12", "gemm.cpp(78)". In lower case.
 bool names_native_source(std::string_view lower);

@@ -91,6 +91,7 @@ TEST(tables, have_short_texts) {
   const lexicon known = load_lexicon(CUFAULT_EXPLAIN_FOLDER);
   for (const known_cause& c : known.causes) {
     EXPECT_LE(c.text.size(), longest_cause) << c.id;
+    for (const std::string& text : c.with_names) EXPECT_LE(text.size(), longest_cause) << c.id;
     for (const std::string& text : c.said_to_clear)
       EXPECT_LE(text.size(), longest_cure) << c.id << ": " << text;
     for (const framework_cure& cure : c.cures)

@@ -91,7 +91,7 @@ TEST(names_gpu_library, knows_words_and_no_parts_of_paths_quotes_and_other_words
   for (const char* const line :
        {"", "barracuda", "cuda_runtime.h is missing", "/usr/local/cuda/bin", "open 'cuda'",
         "no module \"tensorrt\"", "cuda-samples", "torch.cuda.is_available()", "keyerror: cuda",
-        "a.keyerror: cuda", "awesm_890", "smart"})
+        "a.keyerror: cuda", "awesm_890", "smart", "AssertionError: expected cuda, got cpu", "on cuda:0"})
     EXPECT_FALSE(names_gpu_library(line)) << line;
 }
 
