@@ -279,8 +279,9 @@ void choose_check(candidate& c, const std::vector<candidate>& all, const failure
   for (const known_check& check : known.words.checks) {
     if (!check.status.empty() && !matches_any(check.status, failure.status)) continue;
     const check_outcome here = outcome_of(check, c, failure, known);
-    // What says the failure once more decides nothing.
+    // What says the failure once more decides nothing, nor does the call that failed before itself.
     if (here.says.empty() || here.says == failure.status) continue;
+    if (!failure.call.empty() && text_for(check, log).starts_with(failure.call + "(")) continue;
     const bool asks_for_it = std::ranges::any_of(
         check.answers, [&](const check_answer& a) { return matches_any(a.causes, c.cause.what->id); });
     if (all.size() == 1 && !(here.own && asks_for_it)) continue;

@@ -310,6 +310,13 @@ TEST(ranking, puts_no_cause_that_is_only_possible_above_one_that_is_supported) {
   }
 }
 
+TEST(next_check, is_not_the_call_that_failed) {
+  const explanation e = explained("cudaDeviceSynchronize: unspecified launch failure");
+  ASSERT_FALSE(e.causes.empty());
+  for (const ranked_cause& c : e.causes)
+    EXPECT_THAT(c.next ? c.next->text : "", Not(HasSubstr("cudaDeviceSynchronize() directly"))) << c.what->id;
+}
+
 TEST(next_check, of_a_destroyed_stream_is_about_calls_that_destroy) {
   const explanation e = explained(
       "[23:20:51.775][7][CUDA][E] Returning 709 (CUDA_ERROR_CONTEXT_IS_DESTROYED) from cuLaunchKernelEx\n"
