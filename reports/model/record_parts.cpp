@@ -35,9 +35,8 @@ void check_schema(const json_cursor& top) {
     at.fail(fmt::format("made by a newer cufault: schema {}, and this one reads {}; update cufault", schema,
                         record_schema));
   if (schema < record_schema)
-    at.fail(fmt::format(
-        "made by an older cufault: schema {}, and this one reads {}; {}", schema, record_schema,
-        schema == 4 ? "convert it: python3 share/cufault/convert_baseline.py RECORD" : "run it again"));
+    at.fail(fmt::format("made by an older cufault: schema {}, and this one reads {}; run it again", schema,
+                        record_schema));
 }
 
 nlohmann::json stack_from(const json_cursor& at) {

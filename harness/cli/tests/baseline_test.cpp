@@ -434,60 +434,6 @@ TEST_F(baseline, on_a_full_disk_stays_as_it_was) {
   EXPECT_EQ(add(seen).exit_code, 0);
 }
 
-// ---- a record of the release before ----
-
-TEST_F(baseline, takes_a_record_of_schema_4_once_it_is_converted) {
-  const fs::path old = SCHEMA_4_RECORD, converted = folder / "converted.jsonl";
-  expect_one_line(add(old),
-                  "schema-4.jsonl:1: schema: made by an older cufault: schema 4, and this one reads 5; "
-                  "convert it: python3 share/cufault/convert_baseline.py RECORD");
-  const auto convert = [&](const fs::path& from, const fs::path& to) {
-    spawn_options options;
-    options.argv = {PYTHON3, CONVERTER, from, to};
-    return run_process(options, {});
-  };
-  ASSERT_EQ(convert(old, converted).exit_code, 0);
-  const auto added = add(converted);
-  EXPECT_EQ(added.exit_code, 0) << added.stdout_text << added.stderr_text;
-  EXPECT_THAT(added.stdout_text, HasSubstr("7 new, 0 changed"));
-  const auto shown = cufault({"show", converted, "--baseline", folder / "baseline"});
-  EXPECT_THAT(shown.stdout_text, HasSubstr("7 arms: 2 STILL_FAILS, 4 REPRODUCED, 1 OK"))
-      << "as the release said";
-  const record r = load_record(converted);
-  const observation& control = arm_of(r, "control").trials.at(0);
-  EXPECT_EQ(control.calls.at(0).what.status, "CUBLAS_STATUS_SUCCESS");
-  EXPECT_GT(control.calls.at(0).milliseconds, 0);
-  EXPECT_EQ(arm_of(r, "driver_too_old").trials.at(0).measurements.at(1).value, 11040);
-  EXPECT_EQ(arm_of(r, "retry_alone").trials.at(0).calls.back().after_remedy, true);
-
-  // Trials that are like another, what calls wrote, and a line that was cut: stated here, since they need a GPU.
-  const std::string header = read_text(old).substr(0, read_text(old).find('\n') + 1);
-  std::ofstream(folder / "more.jsonl")
-      << header
-      << R"({"case":"arguments.x","arm":"a","trials":[{"written":["C"],"calls":["cublasSgemm square",{"step":"cublasSgemm other, wrong: _INVALID_VALUE","ok":true,"facts":{"written":null}}],"times":{"1":2.5},"memory":[["before",7]],"ms":3},{"like":0,"level":4}]})"
-      << '\n'
-      << R"({"ended":"","complete":)";
-  ASSERT_EQ(convert(folder / "more.jsonl", folder / "new.jsonl").exit_code, 0);
-  const record more = load_record(folder / "new.jsonl");
-  EXPECT_FALSE(more.complete);
-  const auto& trials = more.cases.at(0).arms.at(0).trials;
-  ASSERT_EQ(trials.size(), 2U);
-  EXPECT_EQ(signature_of(trials[1]), signature_of(trials[0]));
-  EXPECT_EQ(trials[1].calls.at(1).milliseconds, 0);
-  EXPECT_EQ(trials[1].level, 4);
-  EXPECT_TRUE(trials[1].memory.empty());
-  EXPECT_EQ(trials[0].calls[1].milliseconds, 2.5);
-  EXPECT_EQ(trials[0].calls[1].what.status, "CUBLAS_STATUS_INVALID_VALUE");
-  EXPECT_TRUE(trials[0].calls[1].what.ok);
-  EXPECT_TRUE(trials[0].calls[1].what.facts.empty());
-  EXPECT_EQ(std::get<std::vector<std::string>>(trials[0].calls[0].what.facts.at("written")),
-            std::vector<std::string>{"C"});
-  const auto refused = convert(converted, folder / "again.jsonl");
-  EXPECT_EQ(refused.exit_code, 1);
-  EXPECT_THAT(refused.stderr_text, HasSubstr("converted.jsonl:1: cannot be converted: "));
-  EXPECT_FALSE(fs::exists(folder / "again.jsonl"));
-}
-
 // ---- a baseline that is damaged ----
 
 struct defect {

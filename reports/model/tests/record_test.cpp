@@ -185,8 +185,8 @@ TEST(record, of_another_schema_gets_one_clear_line) {
             std::string("x.jsonl:1: schema: ") + older);
   EXPECT_EQ(record_refusal("{\"schema\": 1, \"version\": \"0.1.0\"}\n{\"case\": \"c\", \"arm\": {}}\n"),
             std::string("x.jsonl:1: schema: ") + older);
-  EXPECT_EQ(record_refusal("{\"schema\": 2, \"version\": \"0.1.0\"}\n"),
-            "x.jsonl:1: schema: made by an older cufault: schema 2, and this one reads 5; run it again");
+  EXPECT_EQ(record_refusal("{\"schema\": 4, \"version\": \"0.1.0\"}\n"),
+            "x.jsonl:1: schema: made by an older cufault: schema 4, and this one reads 5; run it again");
   EXPECT_EQ(record_refusal("{\"schema\": 6, \"new\": 1}\n"),
             "x.jsonl:1: schema: made by a newer cufault: schema 6, and this one reads 5; update cufault");
   EXPECT_EQ(record_refusal("{\"line\": \"sweep\", \"schema\": 1}\n"),
