@@ -117,9 +117,7 @@ class copied_output {
       dup2(nothing, STDIN_FILENO);
       if (to_ != STDOUT_FILENO) dup2(nothing, STDOUT_FILENO);
     }
-    const auto ours = static_cast<unsigned>(ours_.get());
-    if (ours > 3) close_range(3, ours - 1, 0);
-    close_range(ours + 1, ~0U, 0);
+    close_all_but(ours_.get());
     while (ours_) {
       pollfd ready{ours_.get(), POLLIN, 0};
       poll(&ready, 1, -1);

@@ -11,6 +11,7 @@
 #include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 constinit thread_local std::uint64_t* cufault_counts __attribute__((tls_model("initial-exec"))) = nullptr;
@@ -110,7 +111,7 @@ void open_file() {
   if (header == MAP_FAILED) {
     without_file = true;
     if (watching() || errno == ENOENT) return;  // left behind: the command is over, its folder removed
-    return say(fmt::format("{}: {}; counts of this process are lost", path, strerrordesc_np(errno)));
+    return say(fmt::format("{}: {}; counts of this process are lost", path, strerror(errno)));
   }
   auto* begun = new counts_file{path, static_cast<counts_header*>(header)};
   begun->header->pid = static_cast<std::uint32_t>(getpid());
@@ -170,7 +171,7 @@ void begin_thread() {
   if (thread_number == 0) thread_number = ++threads;
   pthread_setspecific(end_of_thread, mine);
   if (watching()) {
-    mine->calls->now.thread = static_cast<std::uint32_t>(gettid());
+    mine->calls->now.thread = static_cast<std::uint32_t>(syscall(SYS_gettid));
     mine->calls->now.depth = 0;
   }
   cufault_counts = mine->calls->calls.data();

@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
@@ -103,7 +104,7 @@ void write_injection(const json& event) {
   if (!log.empty() && write_to_log({text})) return;
   static constinit std::atomic<bool> said{false};
   if (!log.empty() && !said.exchange(true))
-    say(fmt::format("{}: {}; injections are told here instead, and no counts", log, strerrordesc_np(errno)));
+    say(fmt::format("{}: {}; injections are told here instead, and no counts", log, strerror(errno)));
   write_parts(STDERR_FILENO, {text});
 }
 
@@ -233,7 +234,7 @@ void report_injection(const active_rule& r, const call_facts& call, std::uint64_
     line["microseconds"] = static_cast<double>(result->nanoseconds) / 1e3;
   }
   if (r.what.does == effect::log) {
-    line["tid"] = gettid();
+    line["tid"] = syscall(SYS_gettid);
     if (result != nullptr) line["began_ns"] = result->began;
   }
   add_process_and_time(line);

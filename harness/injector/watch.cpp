@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -140,7 +141,7 @@ void write_line_of_call(const slot* call, std::uint32_t number, std::string_view
   add_two(line, clock.seconds().count(), ".");
   line.add(static_cast<std::uint64_t>(time.tv_nsec / 1'000'000), 3);
   line.add("][");
-  line.add(static_cast<std::uint64_t>(gettid()));
+  line.add(static_cast<std::uint64_t>(syscall(SYS_gettid)));
   line.add("][");
   line.add(who);
   line.add("][E] ");

@@ -128,8 +128,7 @@ void lanes::start(lane& l) {
     sigprocmask(SIG_SETMASK, &before, nullptr);
     // A lock on a GPU, a journal and the channels of other lanes are not this process's to hold.
     const int channel = fcntl(theirs.get(), F_DUPFD_CLOEXEC, 3);
-    if (channel > 3) close_range(3, static_cast<unsigned>(channel) - 1, 0);
-    close_range(static_cast<unsigned>(channel) + 1, ~0U, 0);
+    close_all_but(channel);
     int code = 1;
     try {
       serve(channel, work_);

@@ -22,6 +22,8 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdint>
+#include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <optional>
@@ -211,7 +213,11 @@ pid_t spawn(const spawn_options& options, int in, int out, int err, int report) 
   posix_spawn_file_actions_adddup2(&setup.actions, report, report_fd);
   // Whatever we were started with ourselves is none of a trial's business: a descriptor of ctest's, kept open
   // by a hung trial, would hang ctest.
-  posix_spawn_file_actions_addclosefrom_np(&setup.actions, report_fd + 1);
+  std::error_code unseen;
+  for (std::filesystem::directory_iterator open("/proc/self/fd", unseen), end; !unseen && open != end;
+       open.increment(unseen))
+    if (const int fd = std::atoi(open->path().filename().c_str()); fd > report_fd)
+      posix_spawn_file_actions_addclose(&setup.actions, fd);
 
   sigset_t all, none;
   sigfillset(&all);
@@ -593,8 +599,13 @@ int interrupt_guard::signal() const {
 }
 
 std::string signal_name(int signal) {
-  const char* name = sigabbrev_np(signal);
-  return name != nullptr ? fmt::format("SIG{}", name) : fmt::format("signal {}", signal);
+  // Linux's, from 1 on; the C library tells them since 2.32.
+  static constexpr std::array<const char*, 31> names{
+      "HUP",  "INT",  "QUIT", "ILL",    "TRAP",   "ABRT",  "BUS",  "FPE",  "KILL", "USR1", "SEGV",
+      "USR2", "PIPE", "ALRM", "TERM",   "STKFLT", "CHLD",  "CONT", "STOP", "TSTP", "TTIN", "TTOU",
+      "URG",  "XCPU", "XFSZ", "VTALRM", "PROF",   "WINCH", "POLL", "PWR",  "SYS"};
+  const auto at = static_cast<std::size_t>(signal) - 1;
+  return at < names.size() ? fmt::format("SIG{}", names[at]) : fmt::format("signal {}", signal);
 }
 
 }  // namespace cufault

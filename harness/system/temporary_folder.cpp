@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <array>
@@ -47,7 +48,7 @@ int remove_tree(int at, const char* name) {
     bool changed = false;
     lseek(folder, 0, SEEK_SET);
     alignas(dirent64) std::array<char, 2048> entries;
-    for (ssize_t bytes = 0; (bytes = getdents64(folder, entries.data(), entries.size())) > 0;)
+    for (ssize_t bytes = 0; (bytes = syscall(SYS_getdents64, folder, entries.data(), entries.size())) > 0;)
       for (const char* each = entries.data(); each < entries.data() + bytes;) {
         const auto* entry = reinterpret_cast<const dirent64*>(each);
         each += entry->d_reclen;
@@ -176,7 +177,7 @@ temporary_folder::~temporary_folder() {
 
 void remove_folder(const fs::path& folder) {
   if (const int why = remove_tree(AT_FDCWD, folder.c_str()); why != 0)
-    std::fprintf(stderr, "cufault: cannot remove %s: %s\n", folder.c_str(), strerrordesc_np(why));
+    std::fprintf(stderr, "cufault: cannot remove %s: %s\n", folder.c_str(), std::strerror(why));
 }
 
 }  // namespace cufault
