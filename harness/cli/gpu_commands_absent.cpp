@@ -3,6 +3,8 @@
 // Stands in for gpu_commands.cpp in a build without CUDA.
 #include "harness/cli/cli.hpp"
 #include "harness/cli/doctor.hpp"
+#include "harness/doctor/loader.hpp"
+#include "harness/doctor/machine_stack.hpp"
 #include "harness/system/process.hpp"
 
 #include <nlohmann/json.hpp>
@@ -41,9 +43,11 @@ int serve_product(const target&) {
   throw usage_error(build_it_with_cuda);
 }
 
-int serve_probe(const target&) {
+int serve_probe(const target& where) {
+  machine m = this_machine();
+  m.program = program_of(m, own_path());
   const std::string text =
-      nlohmann::json{{"gpu", nullptr}, {"no_gpu", build_it_with_cuda}, {"error", ""}}.dump();
+      stack_of(m, where.cublas, where.device).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   return write(report_fd, text.data(), text.size()) == static_cast<ssize_t>(text.size()) ? 0 : 1;
 }
 

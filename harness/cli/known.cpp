@@ -209,15 +209,23 @@ std::vector<question> pinned_in(const fs::path& file, const std::string& archite
   return found;
 }
 
-question this_stack() {
+/// Each version of cuBLAS that lies here.
+std::vector<question> this_stack() {
   const interrupt_guard guard;
   const nvml management;
   const nlohmann::json stack = read_stack(own_path(), {}, management, guard.descriptor());
   const auto keys = stack.value("keys", nlohmann::json::object());
-  question q{.cublas = keys.value("cublas", ""), .architecture = keys.value("compute_capability", "")};
-  if (q.cublas.empty())
+  std::vector<question> all;
+  const auto add = [&](const std::string& version) {
+    if (!version.empty() && std::ranges::find(all, version, &question::cublas) == all.end())
+      all.push_back({.cublas = version, .architecture = keys.value("compute_capability", "")});
+  };
+  add(keys.value("cublas", ""));
+  for (const auto& library : stack.value("libraries", nlohmann::json::array()))
+    if (library.value("name", "").starts_with("libcublas.so")) add(library.value("version", ""));
+  if (all.empty())
     throw usage_error("no cuBLAS is found here: name a version, as in cufault known --cublas 13.1.0");
-  return q;
+  return all;
 }
 
 std::vector<question> questions_of(const known_arguments& asked, const known_issues_list& known) {
@@ -229,8 +237,9 @@ std::vector<question> questions_of(const known_arguments& asked, const known_iss
           "--gpu {}: not known by name; give its compute capability, as in --gpu 9.0", one_line(asked.gpu)));
   }
   std::vector<question> all;
-  if (asked.here) all.push_back(this_stack());
-  if (asked.here && !architecture.empty()) all.back().architecture = architecture;
+  if (asked.here) all = this_stack();
+  if (!architecture.empty())
+    for (question& q : all) q.architecture = architecture;
   for (const fs::path& lock : asked.locks)
     for (question& q : pinned_in(lock, architecture)) all.push_back(std::move(q));
   if (!asked.cublas.empty()) {

@@ -174,7 +174,7 @@ found_library library_named(const machine& m, const std::string& name) {
   for (const fs::path& file : libraries_on_disk(m, name.substr(0, name.find(".so")))) {
     std::error_code ignored;
     if (const fs::path link = file.parent_path() / name; fs::exists(m.at(link), ignored))
-      return {name, link, "no search path"};
+      return {name, link, by_no_path};
   }
   const std::string search_path = m.variable("LD_LIBRARY_PATH");
   throw input_error(fmt::format(

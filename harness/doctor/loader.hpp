@@ -11,6 +11,8 @@
 
 namespace cufault {
 
+inline constexpr const char* by_no_path = "no search path";
+
 /// Where the loader would find a library, and by which rule.
 struct found_library {
   std::string name{};            ///< "libcublas.so.13"

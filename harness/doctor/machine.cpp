@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <string_view>
+#include <system_error>
 
 namespace cufault {
 
@@ -39,6 +40,11 @@ machine this_machine() {
     const auto equals = text.find('=');
     if (equals != text.npos) m.environment.emplace(text.substr(0, equals), text.substr(equals + 1));
   }
+  // Of the Python package: the libraries of packages beside it, whether or not its environment is activated.
+  std::error_code unseen;
+  const std::string own = std::filesystem::read_symlink("/proc/self/exe", unseen);
+  if (const auto at = own.find("/lib/python"); at != own.npos && own.find("/site-packages/", at) != own.npos)
+    m.environment.emplace("VIRTUAL_ENV", own.substr(0, at));
   m.driver = ask_driver;
   m.management = ask_management;
   m.ask = [](const std::filesystem::path& file) { return ask_library(file, std::chrono::seconds(10)); };

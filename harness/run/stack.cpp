@@ -14,6 +14,7 @@
 
 #include <gnu/libc-version.h>
 #include <sys/utsname.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -137,8 +138,10 @@ nlohmann::json read_stack(const std::filesystem::path& self, const target& where
   key("runtime", text_at(stack, "runtime", "version"));
   key("compute_capability", text_at(stack, "gpu", "compute_capability"));
   if (stack.contains("gpu") && stack["gpu"].is_object()) {
-    stack["gpu"]["uuid_hashes"] = nlohmann::json::array({hash_of(text_at(stack, "gpu", "uuid"))});
-    key("memory_gib", std::to_string(stack["gpu"].value("memory_bytes", std::uint64_t{0}) >> 30));
+    if (const std::string uuid = text_at(stack, "gpu", "uuid"); !uuid.empty())
+      stack["gpu"]["uuid_hashes"] = nlohmann::json::array({hash_of(uuid)});
+    if (stack["gpu"].contains("memory_bytes"))
+      key("memory_gib", std::to_string(stack["gpu"].value("memory_bytes", std::uint64_t{0}) >> 30));
   }
   key("module_loading", stack["environment"].value("CUDA_MODULE_LOADING", std::string()));
   stack["keys"] = keys;
@@ -151,9 +154,12 @@ void print_stack(std::ostream& out, const nlohmann::json& stack) {
   };
   if (stack.contains("gpu") && stack["gpu"].is_object()) {
     const auto& gpu = stack["gpu"];
-    line("GPU", fmt::format("{}, {:.1f} GiB, {} multiprocessors", gpu.value("name", ""),
-                            static_cast<double>(gpu.value("memory_bytes", std::uint64_t{0})) / (1 << 30),
-                            gpu.value("multiprocessors", 0)));
+    std::string text = gpu.value("name", "");
+    if (gpu.contains("memory_bytes"))
+      text += fmt::format(", {:.1f} GiB", gpu["memory_bytes"].get<double>() / (1 << 30));
+    if (gpu.contains("multiprocessors"))
+      text += fmt::format(", {} multiprocessors", gpu.value("multiprocessors", 0));
+    line("GPU", text);
     line("compute capability", gpu.value("compute_capability", ""));
   } else {
     line("GPU", "none: " + stack.value("no_gpu", std::string("unknown")));
@@ -169,6 +175,11 @@ void print_stack(std::ostream& out, const nlohmann::json& stack) {
       line(name == std::string_view("cublas") ? "cuBLAS" : "cuBLASLt",
            version + "  " + text_at(stack, name, "path"));
   }
+  for (const auto& other : stack.value("libraries", nlohmann::json::array()))
+    if (const std::string path = other.value("path", "");
+        path != text_at(stack, "cublas", "path") && path != text_at(stack, "cublaslt", "path"))
+      line("also here",
+           fmt::format("{}  {}  {}", other.value("version", ""), path, other.value("found_by", "")));
   for (const auto& [library, words] : words_of_files(stack)) line((library + " file").c_str(), words);
   const std::string own = text_at(stack, "cublaslt", "called_by_cublas");
   if (own != text_at(stack, "cublaslt", "path")) line("cuBLAS calls", own);
