@@ -1,5 +1,19 @@
 # SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 # SPDX-License-Identifier: Apache-2.0
+#
+#   cufault_install(TARGET... and what install(TARGETS) takes)
+#
+# Installs targets, and makes them part of cufault_suite, so that a build of that one target has what commands load, and can be installed.
+add_custom_target(cufault_suite)
+function(cufault_install)
+  install(TARGETS ${ARGN})
+  foreach(WORD IN LISTS ARGN)
+    if(TARGET ${WORD})
+      add_dependencies(cufault_suite ${WORD})
+    endif()
+  endforeach()
+endfunction()
+
 # First of all that `cmake --install` does: are all files there? A build of some targets only would otherwise leave half a tree, and cases in it would
 # say that their fixtures are missing.
 install(CODE [[
