@@ -345,11 +345,6 @@ class addition {
 
 }  // namespace
 
-std::size_t tell_unread(const baselines& recorded) {
-  for (const std::string& bad : recorded.problems()) tell_bad_line(bad + "; left out");
-  return recorded.problems().size();
-}
-
 int add_to_baseline(const baseline_arguments& arguments) {
   const auto by_stack = records_to_add(arguments);
   const baselines recorded({arguments.into}), shipped({default_recorded()});

@@ -284,10 +284,6 @@ std::string preload_with_injector(bool host, const std::vector<std::string>& lib
 int trace_command(const trace_arguments& arguments);  ///< returns the command's exit code
 /// The file by which a floor knows of the preflight before it.
 std::filesystem::path preflight_stamp(const std::filesystem::path& records);
-/// `resources`: where to write a resource spec file, too; empty: nowhere.
-int preflight(const target& where, const std::filesystem::path& records,
-              const std::filesystem::path& resources);
-int write_resources(const target& where, const std::filesystem::path& file);  ///< empty: to standard output
 int check_floor(const std::filesystem::path& records, int at_least);
 
 /// Of the environment; empty where it is not set.
@@ -304,6 +300,7 @@ std::filesystem::path claims_file();
 std::filesystem::path failures_file();
 std::filesystem::path release_notes_file();
 std::filesystem::path known_issues_file();
+std::filesystem::path ctest_folder();  ///< of an installed tree; else it does not exist
 std::filesystem::path explain_folder();
 std::vector<std::filesystem::path> snippet_folders();  ///< of the code that pages print
 std::filesystem::path fetch_cublas_script();     ///< ci/fetch-cublas, with the hashes of wheels beside it

@@ -220,12 +220,24 @@ inline void add_form(CLI::App* command, print_form& form, const std::string& sch
   command->get_option("--markdown")->excludes(json);
 }
 
+/// --json beside --format.
+inline void add_json_format(CLI::App* command, std::string& format, const char* schema) {
+  command
+      ->add_flag_callback(
+          "--json", [&format] { format = "json"; },
+          fmt::format("as --format json ({}.schema.json)", schema))
+      ->excludes(command->get_option("--format"));
+}
+
 // Options and help of commands: one file per group, which the comment names.
 void add_run(command_line& line);
 void add_sweep(command_line& line);
 void add_record_commands(
     command_line&
-        line);  ///< baseline, claims, show, causes, explain, frameworks, atlas, matrix, cost, compare-injected
+        line);  ///< these two, claims, show, causes, explain, messages, frameworks, atlas, matrix, cost, compare-injected
+void add_baseline_commands(command_line& line);  ///< baseline
+void add_matrix(command_line& line);
+void add_cost(command_line& line);
 void add_compare_commands(command_line& line);  ///< diff, gate, merge, history, report
 void add_report(command_line& line);            ///< the last of these
 void add_node(command_line& line);
@@ -240,7 +252,7 @@ CLI::Option* add_seconds(CLI::App* command, const char* name, Seconds& to, const
   const auto take = [&to, name](const std::string& text) { to = seconds_of(name, text); };
   return command->add_option_function<std::string>(name, take, what)->type_name("TIME")->check(not_empty);
 }
-void add_ctest_commands(command_line& line);  ///< preflight, resources, floor
+void add_ctest_commands(command_line& line);  ///< ctest-files, preflight, resources, floor
 void add_own_commands(command_line& line);    ///< what this program starts itself as
 
 }  // namespace cufault

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// `cufault cost`: what remedies cost, from the records of remedy_cost; and what other commands say of it beside a verdict.
+// `cufault cost`: what remedies cost, from the records of remedy_cost.
 #include "reports/printers/cost.hpp"
 
-#include "harness/cli/cli.hpp"
+#include "harness/cli/command_line.hpp"
 #include "reports/base/json_input.hpp"
 #include "reports/base/words.hpp"
 
@@ -15,14 +15,6 @@
 #include <set>
 
 namespace cufault {
-
-cost_notes measured_costs(const std::vector<std::filesystem::path>& records) {
-  std::vector<cost_record> all;
-  for (const auto& file : cost_records_in(records))
-    // A record of trials that was named as a file is none of costs.
-    if (file.filename() == cost_file) all.push_back(load_cost_record(file));
-  return notes_of(all);
-}
 
 int show_costs(const cost_arguments& arguments) {
   std::vector<cost_record> all;
@@ -56,6 +48,24 @@ int show_costs(const cost_arguments& arguments) {
                  .all_work = arguments.all_work || !arguments.remedy.empty()});
   }
   return 0;
+}
+
+void add_cost(command_line& line) {
+  const auto said = std::make_shared<cost_arguments>();
+  CLI::App* cost =
+      line.command("cost", "What remedies cost in time and device memory, from the records of remedy_cost",
+                   "Exit codes: 0; 2 bad input; 77 not measured yet.", [said] { return show_costs(*said); });
+  add_to_read(cost, said->records, "records of remedy_cost, or folders of stacks that have a cost.jsonl");
+  cost->add_option("--remedy", said->remedy,
+                   "only this remedy, on each kind of work; a * is anything: 'workspace_*'")
+      ->type_name("REMEDY")
+      ->check(not_empty);
+  cost->add_flag("--all", said->all_work,
+                 "each kind of work, too; csv and json always have a line or an object for each");
+  cost->add_option("--format", said->format, "svg: a picture")
+      ->check(CLI::IsMember({"text", "markdown", "csv", "json", "svg"}))
+      ->capture_default_str();
+  add_json_format(cost, said->format, "cost");
 }
 
 }  // namespace cufault

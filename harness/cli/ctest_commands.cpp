@@ -2,11 +2,98 @@
 // SPDX-License-Identifier: Apache-2.0
 // What CTest asks for around cases.
 #include "harness/cli/command_line.hpp"
+#include "harness/doctor/loader.hpp"
+#include "harness/run/resources.hpp"
+#include "reports/base/files.hpp"
 
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <iostream>
 #include <limits>
+#include <string>
+#include <vector>
+
+namespace fs = std::filesystem;
 
 namespace cufault {
+
+fs::path preflight_stamp(const fs::path& records) {
+  return records / "preflight-stamp";
+}
+
 namespace {
+
+std::string spec_of(const nlohmann::json& stack) {
+  return resource_spec(stack.value("devices", std::vector<std::string>())).dump(2) + "\n";
+}
+
+void write_spec(const fs::path& file, const nlohmann::json& stack) {
+  if (fs::exists(file) && !fs::is_regular_file(file))
+    throw usage_error(fmt::format("{}: it is there and is not a file; give another path", file.string()));
+  write_whole(file, spec_of(stack));
+}
+
+/// What a stack without a GPU comes to. Throws usage_error where libraries are wrong, or a GPU is required.
+int code_of(const nlohmann::json& stack) {
+  if (const std::string why = stack.value("error", std::string()); !why.empty()) throw usage_error(why);
+  if (stack["gpu"].is_object()) return 0;
+  const std::string why = stack.value("no_gpu", std::string("unknown"));
+  if (gpu_required()) throw usage_error("CUFAULT_REQUIRE_GPU is set and there is no GPU: " + why, exit_gate);
+  return exit_skipped;
+}
+
+int preflight(const target& where, const fs::path& records, const fs::path& resources) {
+  fs::create_directories(records);
+  const nvml management;
+  const nlohmann::json stack = read_stack(own_path(), where, management);
+  write_whole(preflight_stamp(records), stack["gpu"].is_object() ? "gpu\n" : "no gpu\n");
+  if (!resources.empty()) write_spec(resources, stack);
+  print_stack(std::cout, stack);
+  std::cout << std::flush;
+  const int code = code_of(stack);
+  if (code != 0)
+    fmt::print("no GPU: {}; only what needs none will run\n", stack.value("no_gpu", std::string("unknown")));
+  return code;
+}
+
+int write_resources(const target& where, const fs::path& file) {
+  const nvml management;
+  const nlohmann::json stack = read_stack(own_path(), where, management);
+  const int code = code_of(stack);
+  if (file.empty() || file == "-")
+    std::cout << spec_of(stack);
+  else
+    write_spec(file, stack);
+  return code;
+}
+
+/// CTest writes where its files are, and an installed tree may be read-only, or another user's.
+int write_ctest_files(const fs::path& folder) {
+  const fs::path installed = ctest_folder(), own = fs::absolute(folder).lexically_normal();
+  if (!fs::exists(installed))
+    throw usage_error("this cufault is not installed; in its source tree: ctest --preset quick");
+  fs::create_directories(own);
+  write_whole(own / "CTestTestfile.cmake",
+              fmt::format("set(CUFAULT_PROGRAM [==[{}]==])\nset(CUFAULT_TESTS_FOLDER [==[{}]==])\n"
+                          "set(CUFAULT_OWN_RECORDS [==[{}]==])\n"
+                          "include(\"${{CUFAULT_TESTS_FOLDER}}/installed_tests.cmake\")\n",
+                          own_path().string(), installed.string(), (own / "records").string()));
+  fmt::print("ctest --test-dir {} -L quick\n", shell_word(folder.string()));
+  return 0;
+}
+
+void add_ctest_files(command_line& line) {
+  const auto folder = std::make_shared<fs::path>();
+  line.command("ctest-files", "For CTest: the cases of an installed cufault as tests, in a folder of yours",
+               "Prints the line that runs them. Records go to FOLDER/records. CUFAULT_TIER, CUFAULT_RECORDS, "
+               "CUFAULT_MODE, CUFAULT_JOBS and CUFAULT_PYTHON choose when CTest runs.\n"
+               "Exit codes: 0; 2 the folder cannot be written, or this cufault is not installed.",
+               [folder] { return write_ctest_files(*folder); })
+      ->add_option("FOLDER", *folder, "where to write them")
+      ->required()
+      ->check(not_empty);
+}
 
 void add_preflight(command_line& line) {
   struct given {
@@ -63,7 +150,7 @@ void add_floor(command_line& line) {
 }  // namespace
 
 void add_ctest_commands(command_line& line) {
-  for (const auto add : {add_preflight, add_resources, add_floor}) add(line);
+  for (const auto add : {add_ctest_files, add_preflight, add_resources, add_floor}) add(line);
 }
 
 }  // namespace cufault

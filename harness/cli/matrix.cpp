@@ -3,7 +3,7 @@
 // `cufault matrix`: the cells of the matrix, read from records.
 #include "reports/printers/matrix.hpp"
 
-#include "harness/cli/cli.hpp"
+#include "harness/cli/command_line.hpp"
 #include "reports/base/words.hpp"
 
 #include <fmt/format.h>
@@ -83,6 +83,40 @@ int show_matrix(const matrix_arguments& arguments) {
   else
     print_matrix(std::cout, cells, layout, measured_costs(arguments.records));
   return 0;
+}
+
+void add_matrix(command_line& line) {
+  const auto said = std::make_shared<matrix_arguments>();
+  CLI::App* matrix = line.command(
+      "matrix", "What every operation came to under every fault, what that depends on, and what remedies did",
+      "Exit codes: 0; 2 bad input; 77 no record has a cell of the matrix.",
+      [said] { return show_matrix(*said); });
+  add_to_read(matrix, said->records);
+  matrix->add_option("--fault", said->fault, "only this fault; a * is anything: 'kernel_*'")
+      ->type_name("FAULT")
+      ->check(not_empty);
+  matrix
+      ->add_option("--operation", said->operation,
+                   "only this operation, or function, under every fault: sgemm_64, cublasSgemm")
+      ->type_name("OPERATION")
+      ->check(not_empty);
+  matrix->add_option("--remedy", said->remedy, "what this remedy did; a * is anything")
+      ->type_name("REMEDY")
+      ->check(not_empty);
+  matrix->add_option("--stack", said->stack, "only stacks whose name has this text: 'cuBLAS 13.1.0'")
+      ->type_name("TEXT")
+      ->check(not_empty);
+  matrix
+      ->add_option("--by", said->by,
+                   "only cells that differ between stacks, by keys of `cufault stack --json`: cublas,gpu")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->type_name("KEY,...")
+      ->check(not_empty);
+  matrix->add_option("--format", said->format, "csv and json have a line or an object for each cell")
+      ->check(CLI::IsMember({"text", "markdown", "csv", "json"}))
+      ->capture_default_str();
+  add_json_format(matrix, said->format, "matrix");
 }
 
 }  // namespace cufault

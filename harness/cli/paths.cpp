@@ -71,6 +71,9 @@ fs::path failures_file() {
 fs::path release_notes_file() {
   return data_folder("release_notes.json", "cases/release_notes.json");
 }
+fs::path ctest_folder() {
+  return data_folder("ctest", "no such folder");
+}
 fs::path known_issues_file() {
   return data_folder("known_issues.json", "cases/known_issues.json");
 }

@@ -39,17 +39,6 @@ constexpr const char* about_sweeping_a_program =
 
 }  // namespace
 
-double seconds_of(const char* option, const std::string& text) {
-  double number = 0;
-  char unit = 's', rest = 0;
-  const int read = std::sscanf(text.c_str(), "%lf%c%c", &number, &unit, &rest);
-  const double factor = unit == 's' ? 1 : unit == 'm' ? 60 : unit == 'h' ? 3600 : 0;
-  const double seconds = number * factor;
-  if (read < 1 || read > 2 || !(seconds > 0 && seconds <= 1e6))
-    throw usage_error(fmt::format("{} {}: give a time, as in 90s, 10m or 2h", option, text));
-  return seconds;
-}
-
 void add_sweep(command_line& line) {
   struct given {
     sweep_arguments operations;

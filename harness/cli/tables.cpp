@@ -14,6 +14,7 @@
 #include "reports/model/stack_folder.hpp"
 #include "reports/printers/atlas.hpp"
 #include "reports/printers/causes.hpp"
+#include "reports/printers/cost.hpp"
 #include "reports/printers/frameworks.hpp"
 #include "reports/printers/message_page.hpp"
 #include "reports/printers/messages.hpp"
@@ -92,6 +93,20 @@ std::vector<record> load_judged(const std::vector<fs::path>& named, const std::s
   std::vector<record> loaded = judged_records(named, families);
   if (loaded.empty()) throw usage_error(no_record);
   return loaded;
+}
+
+cost_notes measured_costs(const std::vector<std::filesystem::path>& records) {
+  std::vector<cost_record> all;
+  for (const auto& file : cost_records_in(records))
+    // A record of trials that was named as a file is none of costs.
+    if (file.filename() == cost_file) all.push_back(load_cost_record(file));
+  return notes_of(all);
+}
+
+std::size_t tell_unread(const baselines& recorded) {
+  for (const std::string& bad : recorded.problems())
+    std::cerr << fmt::format("cufault: {}; left out\n", cell(bad, table_style::text));
+  return recorded.problems().size();
 }
 
 int show_claims(const std::vector<fs::path>& records, print_form form) {

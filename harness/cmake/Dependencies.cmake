@@ -15,13 +15,30 @@ FetchContent_Declare(CLI11
 FetchContent_Declare(fmt
   GIT_REPOSITORY https://github.com/fmtlib/fmt GIT_TAG 0c9fce2ffefecfdce794e1859584e25877b7b592  # 11.0.2
   FIND_PACKAGE_ARGS 8)
+# Of an installed library its headers alone: beside them lie those of the machine's C library, which another compiler must not see.
+function(cufault_headers_alone TARGET FOLDER)
+  get_target_property(WHERE ${TARGET} INTERFACE_INCLUDE_DIRECTORIES)
+  list(GET WHERE 0 WHERE)
+  if(CMAKE_CROSSCOMPILING AND EXISTS "${WHERE}/${FOLDER}")
+    file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/headers)
+    file(CREATE_LINK ${WHERE}/${FOLDER} ${PROJECT_BINARY_DIR}/headers/${FOLDER} SYMBOLIC)
+    set_target_properties(${TARGET} PROPERTIES INTERFACE_INCLUDE_DIRECTORIES ${PROJECT_BINARY_DIR}/headers)
+  endif()
+endfunction()
 FetchContent_MakeAvailable(nlohmann_json fmt)
+cufault_headers_alone(nlohmann_json::nlohmann_json nlohmann)
+cufault_headers_alone(fmt::fmt-header-only fmt)
 # gcc 13 reports a copy in bigint of fmt 9, which Ubuntu 24.04 has, as out of bounds; it is never made, since such a number fits in the first buffer.
 get_target_property(FMT_IS_INSTALLED fmt::fmt-header-only IMPORTED)
 if(FMT_IS_INSTALLED AND CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_GREATER_EQUAL 13)
   target_compile_options(fmt::fmt-header-only INTERFACE -Wno-array-bounds -Wno-stringop-overflow)
 endif()
 if(CUFAULT_INJECTOR_ONLY)
+  return()
+endif()
+FetchContent_MakeAvailable(CLI11)
+cufault_headers_alone(CLI11::CLI11 CLI)
+if(CUFAULT_ANSWERS_ONLY)
   return()
 endif()
 FetchContent_Declare(pugixml
@@ -32,7 +49,7 @@ FetchContent_Declare(SQLite3
   URL_HASH SHA3_256=af6aae8d3eccc608857c63cf56efbadc70da48b5c719446b353ed88dded1e288
   DOWNLOAD_EXTRACT_TIMESTAMP OFF
   FIND_PACKAGE_ARGS 3.37)
-FetchContent_MakeAvailable(CLI11 pugixml SQLite3)
+FetchContent_MakeAvailable(pugixml SQLite3)
 # One header, under the Boost Software License 1.0. It is copied, so that a cross compiler does not get the other headers beside it.
 find_file(CUFAULT_MUSTACHE_HEADER kainjow/mustache.hpp)
 mark_as_advanced(CUFAULT_MUSTACHE_HEADER)

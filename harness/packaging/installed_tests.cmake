@@ -1,16 +1,10 @@
 # SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 # SPDX-License-Identifier: Apache-2.0
-# The cases of an installed cufault as CTest tests: ctest --test-dir PREFIX/@CMAKE_INSTALL_DATADIR@/cufault/ctest
-# CUFAULT_TIER: quick (the default), full or nightly. CUFAULT_RECORDS: folder of the records; the default is
-# cufault/records in XDG_STATE_HOME, or in ~/.local/state: an installed tree is not written to.
+# The cases of an installed cufault as CTest tests. Included by the CTestTestfile.cmake that `cufault ctest-files FOLDER` writes, which sets CUFAULT_PROGRAM,
+# CUFAULT_TESTS_FOLDER (that of this file) and CUFAULT_OWN_RECORDS, FOLDER/records. Of the environment:
+# CUFAULT_TIER: quick (the default), full or nightly. CUFAULT_RECORDS: another folder of the records.
 # CUFAULT_MODE: observe (the default) or gate. CUFAULT_JOBS: of each test, 2. CUFAULT_PYTHON: Pythons whose frameworks are tested, separated by semicolons.
-set(HERE "${CMAKE_CURRENT_LIST_DIR}")
-set(CUFAULT_PROGRAM "${HERE}/@PROGRAM_FROM_TESTS@")
-set(STATE "$ENV{XDG_STATE_HOME}")
-if(STATE STREQUAL "")
-  set(STATE "$ENV{HOME}/.local/state")
-endif()
-foreach(SETTING TIER=quick RECORDS=${STATE}/cufault/records MODE=observe PYTHON= JOBS=2)
+foreach(SETTING TIER=quick RECORDS=${CUFAULT_OWN_RECORDS} MODE=observe PYTHON= JOBS=2)
   string(REGEX MATCH "^([A-Z]+)=(.*)$" SETTING "${SETTING}")
   set(CUFAULT_${CMAKE_MATCH_1} "${CMAKE_MATCH_2}")
   if(NOT "$ENV{CUFAULT_${CMAKE_MATCH_1}}" STREQUAL "")
@@ -27,5 +21,5 @@ elseif(CUFAULT_TIER STREQUAL nightly)
 else()
   message(FATAL_ERROR "CUFAULT_TIER=${CUFAULT_TIER} is not quick, full or nightly")
 endif()
-set(CUFAULT_CASE_TESTS "${HERE}/case_tests.cmake")
-include("${HERE}/CaseTests.cmake")
+set(CUFAULT_CASE_TESTS "${CUFAULT_TESTS_FOLDER}/case_tests.cmake")
+include("${CUFAULT_TESTS_FOLDER}/CaseTests.cmake")
