@@ -224,8 +224,7 @@ inline void add_form(CLI::App* command, print_form& form, const std::string& sch
 inline void add_json_format(CLI::App* command, std::string& format, const char* schema) {
   command
       ->add_flag_callback(
-          "--json", [&format] { format = "json"; },
-          fmt::format("as --format json ({}.schema.json)", schema))
+          "--json", [&format] { format = "json"; }, fmt::format("as --format json ({}.schema.json)", schema))
       ->excludes(command->get_option("--format"));
 }
 

@@ -7,6 +7,7 @@
 #include "reports/base/files.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ostream.h>
 #include <nlohmann/json.hpp>
 
 #include <iostream>
@@ -53,7 +54,8 @@ int preflight(const target& where, const fs::path& records, const fs::path& reso
   std::cout << std::flush;
   const int code = code_of(stack);
   if (code != 0)
-    fmt::print("no GPU: {}; only what needs none will run\n", stack.value("no_gpu", std::string("unknown")));
+    fmt::print(std::cout, "no GPU: {}; only what needs none will run\n",
+               stack.value("no_gpu", std::string("unknown")));
   return code;
 }
 
@@ -79,7 +81,7 @@ int write_ctest_files(const fs::path& folder) {
                           "set(CUFAULT_OWN_RECORDS [==[{}]==])\n"
                           "include(\"${{CUFAULT_TESTS_FOLDER}}/installed_tests.cmake\")\n",
                           own_path().string(), installed.string(), (own / "records").string()));
-  fmt::print("ctest --test-dir {} -L quick\n", shell_word(folder.string()));
+  fmt::print(std::cout, "ctest --test-dir {} -L quick\n", shell_word(folder.string()));
   return 0;
 }
 

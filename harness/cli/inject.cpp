@@ -17,6 +17,7 @@
 #include "reports/base/words.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ostream.h>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
@@ -175,51 +176,52 @@ std::map<std::string, std::map<std::string, std::uint64_t>> calls_of(const injec
 
 void print(const trace& seen, const injector::counted& counts, const std::set<std::string>& libraries,
            int signal) {
-  const auto heading = [](std::string_view words) { fmt::print(stderr, "\n{}\n", words); };
+  const auto heading = [](std::string_view words) { fmt::print(std::cerr, "\n{}\n", words); };
   const auto print_calls = [](const auto& all) {
     for (const auto& [library, functions] : all) {
-      fmt::print(stderr, "  {}\n", library);
-      for (const auto& [function, calls] : functions) fmt::print(stderr, "    {:>12} {}\n", calls, function);
+      fmt::print(std::cerr, "  {}\n", library);
+      for (const auto& [function, calls] : functions)
+        fmt::print(std::cerr, "    {:>12} {}\n", calls, function);
     }
   };
   const auto of_driver = calls_of(nullptr, counts);
   heading("driver calls, by the library that resolved the function");
   if (signal != 0)
-    fmt::print(stderr, "  until signal {} ({}) ended the command\n", signal, strsignal(signal));
+    fmt::print(std::cerr, "  until signal {} ({}) ended the command\n", signal, strsignal(signal));
   if (counts.programs == 0)
     fmt::print(
         stderr,
         "  unknown: no program of the command loaded the injector; is it statically linked or setuid?\n");
   else if (of_driver.empty())
-    fmt::print(stderr, "  none: the command called no function of the driver\n");
+    fmt::print(std::cerr, "  none: the command called no function of the driver\n");
   print_calls(of_driver);
   for (const std::string& name : libraries) {
     const auto all = calls_of(injector::library_named(name), counts);
     heading(fmt::format("calls of {}, by the library that calls or resolved the function", name));
     if (all.empty())
-      fmt::print(stderr, "  {}\n", counts.programs == 0 ? "unknown, as above" : "none that could be seen");
+      fmt::print(std::cerr, "  {}\n", counts.programs == 0 ? "unknown, as above" : "none that could be seen");
     print_calls(all);
   }
   if (!seen.memory.empty()) {
     heading("allocations asked of the driver, by calling library");
     for (const auto& [library, of] : seen.memory)
-      fmt::print(stderr, "  {}: {} allocations, {} bytes, the largest {}\n", library, of.count, of.bytes,
+      fmt::print(std::cerr, "  {}: {} allocations, {} bytes, the largest {}\n", library, of.count, of.bytes,
                  of.largest);
   }
   if (!seen.asked.empty()) {
     heading("environment variables asked for, by library");
     for (const auto& [library, variables] : seen.asked)
-      fmt::print(stderr, "  {}: {}\n", library, fmt::join(variables, " "));
+      fmt::print(std::cerr, "  {}: {}\n", library, fmt::join(variables, " "));
   }
   if (!seen.unwrapped.empty()) {
     heading("functions of the driver that nothing stood in front of");
-    fmt::print(stderr, "  {}\n", fmt::join(seen.unwrapped, " "));
+    fmt::print(std::cerr, "  {}\n", fmt::join(seen.unwrapped, " "));
   }
   if (counts.unread > 0)
-    fmt::print(stderr, "\n{} files of counts could not be read and count for nothing\n", counts.unread);
+    fmt::print(std::cerr, "\n{} files of counts could not be read and count for nothing\n", counts.unread);
   if (seen.unread > 0)
-    fmt::print(stderr, "\n{} of {} lines of the log could not be read and count for nothing\n", seen.unread,
-               seen.lines);
+    fmt::print(std::cerr, "\n{} of {} lines of the log could not be read and count for nothing\n",
+               seen.unread, seen.lines);
 }
 
 nlohmann::ordered_json to_json(const trace& seen, const injector::counted& counts,
@@ -309,10 +311,10 @@ void tell_what_never_acted(const injector::rule_set& all, const injector::counte
                       "cufault: nothing was injected: no program of the command loaded the injector: {}\n",
                       why_not_loaded(command));
   if (all.rules.empty() && !all.log_environment && counts.injections == 0)
-    fmt::print(stderr, "cufault: nothing was injected: there is no --fail and no --rules\n");
+    fmt::print(std::cerr, "cufault: nothing was injected: there is no --fail and no --rules\n");
   for (std::size_t i = 0; i < std::min(all.rules.size(), counts.acted.size()); ++i)
     if (const injector::rule& r = all.rules[i]; counts.acted[i] == 0)
-      fmt::print(stderr, "cufault: rule {} ({}) never acted: {}\n", i,
+      fmt::print(std::cerr, "cufault: rule {} ({}) never acted: {}\n", i,
                  r.does == injector::effect::budget ? "budget_bytes" : r.function,
                  why_never_acted(r, counts));
 }
@@ -362,7 +364,7 @@ int inject(const inject_arguments& arguments) {
   const injector::counted counted = injector::counted_in(counts->path());
   counts.reset();
   if (counted.injections < required)
-    fmt::print(stderr, "cufault: rules acted {} times, and {} were required; the command ended with {}\n",
+    fmt::print(std::cerr, "cufault: rules acted {} times, and {} were required; the command ended with {}\n",
                counted.injections, required, end.as_of_a_shell());
   // Rules of a file that has changed meanwhile may have other numbers.
   if (all && counted.unread == 0 && fs::last_write_time(variable("CUFAULT_RULES"), none) == rules_written)
@@ -442,7 +444,7 @@ int trace_command(const trace_arguments& arguments) {
     const std::uint64_t calls = injector::write_chrome_trace(log.path(), out);
     out.close();
     if (!out) throw usage_error(arguments.chrome.string() + ": could not be written whole");
-    fmt::print(stderr, "\n{} calls in {}\n", calls, arguments.chrome.string());
+    fmt::print(std::cerr, "\n{} calls in {}\n", calls, arguments.chrome.string());
   }
   return end.as_of_a_shell();
 }
