@@ -796,7 +796,8 @@ void event_finder::conclude_memory() {
     return asked;
   };
   for (const memory_said& said : memory_) {
-    if (!said.free || (said.total && (*said.total <= 0 || *said.total < *said.free))) continue;
+    if (!said.free || *said.free < 0 || (said.total && (*said.total <= 0 || *said.total < *said.free)))
+      continue;
     const auto asked = asked_near(said);
     const auto part = said.total ? std::optional(*said.free / *said.total) : std::nullopt;
     std::string words = memory_text(*said.free);

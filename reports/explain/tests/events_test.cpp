@@ -251,6 +251,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(event_finder, says_nothing_of_memory_that_was_free_when_the_program_had_ended) {
   EXPECT_THAT(ids("| 0%  24C  P8  9W / 300W |  3MiB / 24576MiB |"), Not(Contains("memory.enough")));
+  EXPECT_THAT(ids("24576 MiB, 300 MiB"), Not(Contains("memory.full"))) << "total and used, in this order";
   EXPECT_THAT(ids("disk: 3 GB free of 10 GB"), Not(Contains("memory.enough")));
   EXPECT_THAT(ids("Memory usage: 99999999999999999999999 bytes free, 0 bytes total"), IsEmpty());
 }
