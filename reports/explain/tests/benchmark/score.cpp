@@ -16,6 +16,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -107,11 +108,47 @@ struct score {
   }
 };
 
-score measure(const std::string& title, const std::vector<text_with_cause>& texts, const knowledge& known,
-              bool verbose) {
+/// Of each set of texts that was measured: for `--markdown`.
+struct measured_set {
+  std::string title;
   score total;
+  std::map<std::string, std::pair<int, int>> by_level{};  ///< first causes: right, all
+};
+
+std::string percent(int part, int all) {
+  return fmt::format("{:.0f} %", all == 0 ? 0.0 : 100.0 * part / all);
+}
+
+void print_markdown(const std::vector<measured_set>& sets) {
+  fmt::print("| texts | of | right class first | among the first three |\n| --- | --- | --- | --- |\n");
+  for (const measured_set& s : sets)
+    fmt::print("| {} | {} | {} ({}) | {} ({}) |\n", s.title, s.total.all, s.total.first,
+               percent(s.total.first, s.total.all), s.total.three, percent(s.total.three, s.total.all));
+  std::set<std::string> levels;
+  std::string head = "\n| the first cause is right, where it is |", rule = "| --- |";
+  for (const measured_set& s : sets) {
+    head += " " + s.title + " |";
+    rule += " --- |";
+    for (const auto& [level, count] : s.by_level) levels.insert(level);
+  }
+  fmt::print("{}\n{}\n", head, rule);
+  for (const std::string& level : levels) {
+    std::string row = "| " + level + " |";
+    for (const measured_set& s : sets) {
+      const auto at = s.by_level.find(level);
+      row += at == s.by_level.end() ? " - |"
+                                    : fmt::format(" {} of {} |", percent(at->second.first, at->second.second),
+                                                  at->second.second);
+    }
+    fmt::print("{}\n", row);
+  }
+}
+
+measured_set measure(const std::string& title, const std::vector<text_with_cause>& texts,
+                     const knowledge& known, bool verbose, bool quiet) {
+  measured_set result{title, {}};
+  auto& [name_of_set, total, by_level] = result;
   std::map<std::string, score> by_class;
-  std::map<std::string, std::pair<int, int>> by_level;  // first causes: right, all
   std::vector<std::string> misses, others;
   event_finder finder(known.words);
   for (const text_with_cause& t : texts) {
@@ -149,15 +186,15 @@ score measure(const std::string& title, const std::vector<text_with_cause>& text
       }
     }
   }
+  if (quiet) return result;
   fmt::print("{}\n  {:<30} {}\n", title, "all", total.text());
   for (const auto& [name, s] : by_class) fmt::print("  {:<30} {}\n", name, s.text());
   for (const auto& [level, count] : by_level)
-    fmt::print("  first cause {}: {:.0f} % of {} right\n", level, 100.0 * count.first / count.second,
-               count.second);
+    fmt::print("  first cause {}: {} of {} right\n", level, percent(count.first, count.second), count.second);
   if (!misses.empty()) fmt::print("  not first:\n    {}\n", fmt::join(misses, "\n    "));
   if (!others.empty())
     fmt::print("  another cause of the class first:\n    {}\n", fmt::join(others, "\n    "));
-  return total;
+  return result;
 }
 
 /// How many texts in which nothing of a GPU library failed get a failure.
@@ -180,8 +217,8 @@ int false_answers(const std::string& title, const std::vector<text_with_cause>& 
 }
 
 int run(std::vector<std::string> words) {
-  const bool verbose = words.back() == "-v";
-  if (verbose) words.pop_back();
+  const bool verbose = words.back() == "-v", markdown = words.back() == "--markdown";
+  if (verbose || markdown) words.pop_back();
   const fs::path benchmark = words.at(0), explain_folder = words.at(1), recorded = words.at(2),
                  failures = words.at(3);
   const lexicon known = load_lexicon(explain_folder);
@@ -199,17 +236,22 @@ int run(std::vector<std::string> words) {
     fmt::print("no logs of programs are in {}\n", (benchmark / "programs").string());
 
   std::vector<int> reached;
+  std::vector<measured_set> sets;
   const auto measured = [&](const std::string& title, const std::vector<text_with_cause>& texts) {
-    const score of = measure(title, texts, all, verbose);
-    reached.insert(reached.end(), {of.first, of.three});
+    sets.push_back(measure(title, texts, all, verbose, markdown));
+    reached.insert(reached.end(), {sets.back().total.first, sets.back().total.three});
   };
   measured("public reports", public_reports(benchmark / "reports.json"));
   if (const fs::path held_out = benchmark / "held_out.json"; fs::exists(held_out))
-    measure("public reports, held out", public_reports(held_out), all, verbose);
-  else
+    sets.push_back(measure("public reports, held out", public_reports(held_out), all, verbose, markdown));
+  else if (!markdown)
     fmt::print("public reports, held out: skipped, since {} is not there\n", held_out.string());
   measured("programs", programs.plain);
   measured("programs, with the driver's log", programs.with_driver_log);
+  if (markdown) {
+    print_markdown(sets);
+    return 0;
+  }
   for (const std::string& arm : seen.unassigned) fmt::print("of no cause: {}\n", arm);
   int wrong = false_answers("healthy and foreign logs",
                             healthy_logs(benchmark / "healthy", benchmark / "healthy.json"), all);
@@ -233,7 +275,7 @@ int main(int argc, char** argv) {
   try {
     if (argc < 5)
       throw std::runtime_error(
-          "usage: explain_score BENCHMARK EXPLAIN RECORDED FAILURES [FIRST THREE]... [-v]\n"
+          "usage: explain_score BENCHMARK EXPLAIN RECORDED FAILURES [FIRST THREE]... [-v | --markdown]\n"
           "FIRST and THREE: of each benchmark, how many were right first and among three before");
     return cufault::run({argv + 1, argv + argc});
   } catch (const std::exception& e) {
