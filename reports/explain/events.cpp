@@ -861,14 +861,11 @@ void event_finder::conclude() {
     conclude_that("log.driver_older_than_toolkit", fmt::format("driver {}, and CUDA {}", driver, cuda));
 
   // PyTorch counts what it holds itself apart from what the device has.
-  const auto gib = [&](const std::string& name) {
-    const std::string value = first(name.c_str()), unit = first((name + "_unit").c_str());
-    const auto number =
-        static_cast<double>(number_in(std::string_view(value).substr(0, value.find('.'))).value_or(0));
-    return unit == "GiB" ? number : unit == "MiB" ? number / 1024 : 0.0;
+  const auto amount = [&](const std::string& name) {
+    return amount_of(first(name.c_str()), first((name + "_unit").c_str())).value_or(0);
   };
-  if (const double capacity = gib("capacity"); capacity > 0 && !first("allocated").empty())
-    if (std::max(gib("allocated"), gib("held")) < 0.4 * capacity && gib("free") < 0.1 * capacity)
+  if (const double capacity = amount("capacity"); capacity > 0 && !first("allocated").empty())
+    if (std::max(amount("allocated"), amount("held")) < 0.4 * capacity && amount("free") < 0.1 * capacity)
       conclude_that("log.memory_of_others",
                     fmt::format("{} {} of {} {} are held by this process", first("allocated"),
                                 first("allocated_unit"), first("capacity"), first("capacity_unit")));
