@@ -7,7 +7,7 @@
 # With CUFAULT_UNITY_BUILD, six sources of TARGET are compiled as one, in the order of their list: what their headers instantiate is then compiled
 # once for the six, which is most of the work. So a name in an unnamed namespace must be in one source of its room only, also that of an overload.
 # REGISTERED: twelve as one, of small sources that each register one object, called `here`. That name may be in each source, and must be in no header.
-# TESTS: all as one, for they are compiled without optimisation.
+# TESTS: all as one, for they are compiled without optimisation. With CUFAULT_ANSWERS_ONLY so is each room: a machine of two cores has enough of them.
 #
 # Like precompiled headers (Precompiled.cmake), this hides that a source includes too little; ci/lint reads each source by itself.
 function(cufault_unite TARGET)
@@ -16,7 +16,7 @@ function(cufault_unite TARGET)
     set_target_properties(${TARGET} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 6)
     if(UNITE_REGISTERED)
       set_target_properties(${TARGET} PROPERTIES UNITY_BUILD_BATCH_SIZE 12 UNITY_BUILD_UNIQUE_ID here)
-    elseif(UNITE_TESTS)
+    elseif(UNITE_TESTS OR CUFAULT_ANSWERS_ONLY)
       set_target_properties(${TARGET} PROPERTIES UNITY_BUILD_BATCH_SIZE 0)
     endif()
   endif()

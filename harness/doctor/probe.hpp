@@ -88,13 +88,12 @@ struct probe {
   std::function<probe_report(const machine&)> look{};
 };
 
-/// A library under one name: "libcublas.so.13".
 struct library_here {
-  std::string name{}, version{};  ///< version: empty where it does not say
+  std::string name{}, version{};  ///< "libcublas.so.13"; version: empty where it does not say
   std::filesystem::path file{};
   std::string by{};  ///< by which rule a program gets it; "no search path" where by none
 };
-/// Those of a stem, "libcublas", each name once: what programs get by name first.
+/// Files of a stem, "libcublas", on this machine, at most six: what programs get by name first.
 std::vector<library_here> libraries_here(const machine& m, const std::string& stem);
 
 /// All of them, the driver's before those that need it.

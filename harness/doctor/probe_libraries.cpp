@@ -50,20 +50,15 @@ fs::path real_of(const machine& m, const fs::path& file) {
 }
 
 /// Of each name one file: what the search order gives, else what lies on disk.
-std::vector<found_library> found_here(const machine& m, const std::string& stem) {
-  std::vector<found_library> all;
+std::vector<fs::path> chosen(const machine& m, const std::string& stem) {
+  std::vector<fs::path> files;
   std::set<std::string> names;
   for (const fs::path& file : libraries_on_disk(m, stem)) {
     const std::string name = name_asked_for(m, file);
-    if (names.insert(name).second)
-      all.push_back(find_library(m, name).value_or(found_library{name, file, by_no_path}));
+    if (!names.insert(name).second) continue;
+    const auto found = find_library(m, name);
+    files.push_back(found ? found->file : file);
   }
-  return all;
-}
-
-std::vector<fs::path> chosen(const machine& m, const std::string& stem) {
-  std::vector<fs::path> files;
-  for (const found_library& found : found_here(m, stem)) files.push_back(found.file);
   return files;
 }
 
@@ -122,8 +117,14 @@ void look_at_pair(const machine& m, const fs::path& cublas, probe_report& report
 
 std::vector<library_here> libraries_here(const machine& m, const std::string& stem) {
   std::vector<library_here> all;
-  for (const found_library& found : found_here(m, stem))
-    all.push_back({found.name, version_text(stem, m.ask(m.at(found.file))), found.file, found.by});
+  for (const fs::path& file : libraries_on_disk(m, stem)) {
+    if (all.size() == most_asked) break;
+    const std::string name = name_asked_for(m, file);
+    const auto found = find_library(m, name);
+    const bool by_name = found && real_of(m, found->file) == real_of(m, file);
+    all.push_back({name, version_text(stem, m.ask(m.at(file))), by_name ? found->file : file,
+                   by_name ? found->by : by_no_path});
+  }
   std::ranges::stable_partition(all, [](const library_here& l) { return l.by != by_no_path; });
   return all;
 }

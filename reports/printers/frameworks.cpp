@@ -30,7 +30,7 @@ struct framework {
 constexpr std::array<framework, 3> frameworks{
     {{"torch.", "pytorch", "PyTorch"}, {"jax.", "jax", "JAX"}, {"cupy.", "cupy", "CuPy"}}};
 
-const framework* framework_of(std::string_view api) {
+const framework* framework_called(std::string_view api) {
   const auto* const found =
       std::ranges::find_if(frameworks, [&](const framework& f) { return api.starts_with(f.prefix); });
   return found == frameworks.end() ? nullptr : found;
@@ -73,7 +73,7 @@ const call_record* first_failure(const observation& o) {
   const auto found = std::ranges::find_if(o.calls, [](const call_record& call) {
     const bool failed = !call.what.ok || call.what.numbers == numbers_found::wrong;
     return failed && !call.after_remedy && call.what.name.variant != next_variant &&
-           framework_of(call.what.name.api) != nullptr;
+           framework_called(call.what.name.api) != nullptr;
   });
   return found == o.calls.end() ? nullptr : &*found;
 }
@@ -108,7 +108,7 @@ void note_arm(failures_of_a_stack& found, const case_result& c, const arm_result
   const auto note_trial = [&](const observation& o, bool count) {
     const call_record* const call = comparable(o) ? first_failure(o) : nullptr;
     if (call == nullptr) return;
-    const framework& f = *framework_of(call->what.name.api);
+    const framework& f = *framework_called(call->what.name.api);
     seen_failure& seen = found[{f.name, seen_of(*call, o), c.name}];
     here.insert(&seen);
     if (!count) return;

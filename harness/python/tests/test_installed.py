@@ -198,7 +198,7 @@ def test_stack_and_known_find_the_cublas_of_this_environment(tmp_path: Path) -> 
         shutil.copy(fakes / name, place / "nvidia" / "cublas" / "lib")
     program = place / "cufault" / "bin" / "cufault"
     shown = subprocess.run([program, "stack"], env=environment(), capture_output=True, text=True, timeout=60, check=True).stdout
-    assert re.search(rf"^(cuBLAS|library) .*{place}/nvidia/cublas/lib/libcublas.so.13", shown, re.MULTILINE), shown
+    assert re.search(rf"^(cuBLAS|also here) .*{place}/nvidia/cublas/lib/libcublas.so.13", shown, re.MULTILINE), shown
     assert re.search(r"^GPU ", shown, re.MULTILINE), shown
     assert "built without CUDA" not in shown
 
