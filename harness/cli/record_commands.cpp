@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// What the commands that read one or more records are asked for. Those that file or compare records: baseline_commands.cpp, compare_commands.cpp.
+// What the commands that read one or more records are asked for. Those that file or compare records: baseline.cpp, compare_commands.cpp.
 #include "harness/cli/command_line.hpp"
 
 namespace cufault {

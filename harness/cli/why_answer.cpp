@@ -128,7 +128,10 @@ why_words why_answer(const why_run& run, const diagnosis* checks) {
   out.fact("ended_in", "Ended in", run.ended_in);
   out.fact("not_seen", "Not seen", why_not_seen(run));
 
-  const log_findings found = find(log + run.end.last_output);
+  log_findings found = find(log + run.end.last_output);
+  // Lines are those of output.log; what is put in front of it has none.
+  const auto in_front = static_cast<std::uint64_t>(std::ranges::count(log, '\n'));
+  for (log_event& e : found.events) e.line -= std::min(e.line, in_front);
   const auto says_something = [](const log_event& event) {
     return event.role != event_role::condition && event.role != event_role::noise;
   };
