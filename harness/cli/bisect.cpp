@@ -22,7 +22,6 @@
 #include "reports/printers/bisection.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ostream.h>
 #include <nlohmann/json.hpp>
 
 #include <unistd.h>
@@ -172,8 +171,8 @@ class bisecting {
     while (const auto next = seeking_->next()) {
       const auto like = decide(*next, test);
       seeking_->add(*next, like);
-      fmt::print(std::cerr, "bisect: {}: {} in {:.1f} s; {} left\n", name_of(*next), tried_[*next].result,
-                 tried_[*next].seconds, plural(seeking_->between().size(), "release"));
+      std::cerr << fmt::format("bisect: {}: {} in {:.1f} s; {} left\n", name_of(*next), tried_[*next].result,
+                               tried_[*next].seconds, plural(seeking_->between().size(), "release"));
     }
     if (!report_.is_arm && asked_.control.empty()) require_good_still(good, test);
     add_change();
@@ -196,8 +195,8 @@ class bisecting {
     for (int number = 0;; ++number) {
       const int trials = report_.once ? 1 : std::min(trials_before_comparison(number), 2 * asked_.most);
       for (const std::size_t end : {good, bad}) {
-        fmt::print(std::cerr, "bisect: {}, the {} end: {}\n", name_of(end), end == good ? "good" : "bad",
-                   plural(static_cast<std::size_t>(trials), "trial"));
+        std::cerr << fmt::format("bisect: {}, the {} end: {}\n", name_of(end), end == good ? "good" : "bad",
+                                 plural(static_cast<std::size_t>(trials), "trial"));
         try {
           while (trials_in(tried_[end].outcomes) < trials) try_once(end);
         } catch (const unusable& why) {

@@ -12,7 +12,6 @@
 #include "reports/evidence/distance.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ostream.h>
 #include <fmt/ranges.h>
 
 #include <poll.h>
@@ -117,8 +116,8 @@ void lock_when_free(std::optional<folder_lock>& lock, const fs::path& folder, in
       const bool removed = e.code().value() == ENOENT, held = e.code().value() == EWOULDBLOCK;
       if ((!removed && !held) || std::chrono::steady_clock::now() > limit) throw;
       if (held && !said)
-        fmt::print(std::cerr, "bisect: another process fetches into {}: waiting for its end\n",
-                   folder.string());
+        std::cerr << fmt::format("bisect: another process fetches into {}: waiting for its end\n",
+                                 folder.string());
       pollfd stopped{stop, POLLIN, 0};
       if (poll(&stopped, 1, 500) > 0) throw interrupted{};
     }
@@ -137,7 +136,7 @@ void fetch(const std::string& version, const fs::path& folder, int stop) {
   if (is_fetched(folder)) return;
   fs::remove_all(folder);  // of a run that was killed
   fs::remove_all(pair);
-  fmt::print(std::cerr, "bisect: fetching {} into {}\n", version, folder.string());
+  std::cerr << fmt::format("bisect: fetching {} into {}\n", version, folder.string());
   spawn_options options;
   options.argv = {"/usr/bin/env", "bash", fetch_cublas_script(), version, pair};
   options.timeout = fetch_limit;
@@ -197,7 +196,7 @@ void release_source::list_folder(const fs::path& folder) {
       if (version_from(name).empty()) found.name = version_said_by(found.cublas);
       all_.push_back(std::move(found));
     } catch (const usage_error& why) {
-      fmt::print(std::cerr, "bisect: {}; it is left out\n", why.what());
+      std::cerr << fmt::format("bisect: {}; it is left out\n", why.what());
     }
   }
   std::ranges::stable_sort(all_, is_older);

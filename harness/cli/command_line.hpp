@@ -203,10 +203,6 @@ inline void add_import_timeout(CLI::App* command, int& seconds) {
       ->capture_default_str();
 }
 
-inline void add_markdown(CLI::App* command, bool& markdown) {
-  command->add_flag("--markdown", markdown, "as Markdown");
-}
-
 /// `schema`: the name of what it holds in reports/schemas. `also`: what else the help says.
 inline CLI::Option* add_json(CLI::App* command, bool& json, const std::string& schema,
                              const std::string& also = {}) {
@@ -216,8 +212,7 @@ inline CLI::Option* add_json(CLI::App* command, bool& json, const std::string& s
 inline void add_form(CLI::App* command, print_form& form, const std::string& schema,
                      const std::string& also = {}) {
   CLI::Option* const json = add_json(command, form.json, schema, also);
-  add_markdown(command, form.markdown);
-  command->get_option("--markdown")->excludes(json);
+  command->add_flag("--markdown", form.markdown, "as Markdown")->excludes(json);
 }
 
 /// --json beside --format.

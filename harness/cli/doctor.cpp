@@ -15,7 +15,6 @@
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
-#include <fmt/ostream.h>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
@@ -59,7 +58,7 @@ measured_facts measured_here() {
     return facts_in(judged_records(stacks_in(default_recorded()),
                                    {std::begin(families_of_doctor), std::end(families_of_doctor)}));
   } catch (const std::exception& error) {
-    fmt::print(std::cerr, "cufault: no records: {}\n", error.what());
+    std::cerr << fmt::format("cufault: no records: {}\n", error.what());
     return {};
   }
 }
@@ -69,7 +68,7 @@ known_issues_list known_issues_here() {
   try {
     return load_known_issues(known_issues_file());
   } catch (const input_error& error) {
-    fmt::print(std::cerr, "cufault: no known issues: {}\n", error.what());
+    std::cerr << fmt::format("cufault: no known issues: {}\n", error.what());
     return {};
   }
 }

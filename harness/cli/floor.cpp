@@ -8,7 +8,6 @@
 #include "reports/model/record.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ostream.h>
 #include <fmt/ranges.h>
 
 #include <sys/stat.h>
@@ -93,11 +92,11 @@ int check_floor(const fs::path& records, int at_least) {
     if (fs::last_write_time(file) < since) continue;
     executed.merge(executed_cases(load_record(file).cases, on_gpu));
   }
-  fmt::print(std::cout, "{} cases were executed{}; the floor is {}\n", executed.size(),
-             on_gpu ? " on the GPU" : "", at_least);
+  std::cout << fmt::format("{} cases were executed{}; the floor is {}\n", executed.size(),
+                           on_gpu ? " on the GPU" : "", at_least);
   if (const auto written = written_to_home(since); !written.empty())
-    fmt::print(std::cout, "note: a trial or another program wrote to the home folder meanwhile: {}\n",
-               fmt::join(written, ", "));
+    std::cout << fmt::format("note: a trial or another program wrote to the home folder meanwhile: {}\n",
+                             fmt::join(written, ", "));
   if (const auto left = left_behind(since); !left.empty())
     throw usage_error(fmt::format("left behind by trials: {}", fmt::join(left, ", ")), exit_gate);
   if (static_cast<int>(executed.size()) >= at_least) return 0;

@@ -9,7 +9,6 @@
 #include "reports/printers/table.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ostream.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -79,7 +78,7 @@ int list_cases(const std::vector<std::string>& names, bool json) {
                    {"arms", arms}});
   }
   if (json) return print_json({{"schema", 1}, {"cases", all}});
-  if (all.empty()) fmt::print(std::cerr, "cufault: {}\n", build_it_with_cuda);
+  if (all.empty()) std::cerr << fmt::format("cufault: {}\n", build_it_with_cuda);
   for (const auto& c : all) {
     print_entry(std::cout, c["name"].get<std::string>() + "  ",
                 fmt::format("[{}, {}, {}]", c["tier"].get<std::string>(), c["needs"].get<std::string>(),

@@ -31,7 +31,6 @@
 #include <iterator>
 #include <memory>
 #include <new>
-#include <optional>
 #include <regex>
 #include <span>
 #include <sstream>
@@ -53,38 +52,41 @@ struct question {
   const char* asked;
   std::vector<std::string> first, also;
 };
-const std::vector<question>& questions() {
-  static const std::vector<question> all{
-      {"My program failed:",
-       {"why", "explain", "doctor", "known"},
-       {"causes", "messages", "frameworks", "trace", "stack", "library"}},
-      {"A new driver, toolkit or GPU: what changed?", {"run", "diff"}, {"list", "show", "node"}},
-      {"A gate every night:", {"gate", "report"}, {"baseline", "history", "merge"}},
-      {"Which version is broken?", {"bisect"}, {}},
-      {"Does my code survive it?", {"inject", "sweep"}, {}}};
-  return all;
+const std::array<question, 6> questions{
+    {{"My program failed:",
+      {"why", "explain", "doctor", "known"},
+      {"causes", "messages", "frameworks", "trace", "stack", "library"}},
+     {"A new driver, toolkit or GPU: what changed?", {"run", "diff"}, {"list", "show", "node"}},
+     {"A gate every night:", {"gate", "report"}, {"baseline", "history", "merge"}},
+     {"Which version is broken?", {"bisect"}, {}},
+     {"Does my code survive it?", {"inject", "sweep"}, {}},
+     {"More:", {}, {}}}};  // has those of no question
+
+/// Those for people.
+std::vector<std::string> names_of_commands(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* c : app.get_subcommands([](const CLI::App* c) { return !c->get_group().empty(); }))
+    names.push_back(c->get_name());
+  return names;
 }
 
-/// The commands by question; those of no question stand last. Not `whole`: without what the less frequent ones do.
+/// The commands by question. Not `whole`: without what the less frequent ones do.
 std::string commands_by_question(const CLI::App& app, bool whole) {
-  question rest{"More:", {}, {}};
-  for (const CLI::App* c : app.get_subcommands([](const CLI::App* c) { return !c->get_group().empty(); }))
-    if (std::ranges::none_of(questions(), [&](const question& q) {
-          return std::ranges::count(q.first, c->get_name()) + std::ranges::count(q.also, c->get_name()) > 0;
-        }))
-      rest.also.push_back(c->get_name());
+  std::vector<std::string> left = names_of_commands(app);
   std::string text;
-  const auto add = [&](const question& q) {
-    text += fmt::format("\n{}\n", q.asked);
-    for (const auto* names : {&q.first, &q.also})
-      for (const std::string& name : *names)
-        if (whole || names == &q.first)
-          text += fmt::format("  {:<{}}  {}\n", name, whole ? 16 : 7,
-                              app.get_subcommand(name)->get_description());
-    if (!whole && !q.also.empty()) text += fmt::format("  also: {}\n", fmt::join(q.also, ", "));
-  };
-  std::ranges::for_each(questions(), add);
-  add(rest);
+  for (const auto& [asked, first, also] : questions) {
+    text += fmt::format("\n{}\n", asked);
+    const auto put = [&](const std::string& name) {
+      std::erase(left, name);
+      const std::string what = app.get_subcommand(name)->get_description();
+      text += fmt::format("  {:<{}}  {}\n", name, whole ? 16 : 7, what);
+    };
+    std::ranges::for_each(first, put);
+    const std::vector<std::string> others = &asked == &questions.back().asked ? left : also;
+    if (whole) std::ranges::for_each(others, put);
+    for (const std::string& name : others) std::erase(left, name);
+    if (!whole && !others.empty()) text += fmt::format("  also: {}\n", fmt::join(others, ", "));
+  }
   return text;
 }
 
@@ -136,14 +138,6 @@ void add_stack(command_line& line) {
       [said] { return show_stack(said->where, said->json); });
   add_json(stack, said->json, "machine");
   add_target(stack, said->where);
-}
-
-/// Those for people.
-std::vector<std::string> names_of_commands(const CLI::App& app) {
-  std::vector<std::string> names;
-  for (const CLI::App* c : app.get_subcommands([](const CLI::App* c) { return !c->get_group().empty(); }))
-    names.push_back(c->get_name());
-  return names;
 }
 
 /// Of an option, a command below this one, a value of a set, or a file that is not there.
@@ -278,9 +272,9 @@ int main(int argc, char** argv) {
     if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", access) != fd) return exit_unresolved;
   }
   const std::span words(argv, static_cast<std::size_t>(argc));
-  const width_keeper errors(std::cerr);
-  std::optional<width_keeper> output;  // not of what programs read
-  if (!asks_for(words, {"--json", "--markdown", "--format", "--prometheus"})) output.emplace(std::cout);
+  const auto errors = keep_to_width(std::cerr);
+  const bool of_programs = asks_for(words, {"--json", "--markdown", "--format", "--prometheus"});
+  const auto output = of_programs ? nullptr : keep_to_width(std::cout);
   try {
     const int code = dispatch(argc, argv);
     std::cout << std::flush;

@@ -21,7 +21,6 @@
 #include <CLI/CLI.hpp>
 #include <fmt/chrono.h>
 #include <fmt/format.h>
-#include <fmt/ostream.h>
 #include <nlohmann/json.hpp>
 
 #include <poll.h>
@@ -348,10 +347,10 @@ int examine_node(const node_arguments& asked) {
   }
   const std::string line = line_for(v, facts, asked.policy);
   if (asked.prometheus) {
-    fmt::print(std::cerr, "{}\n", line);
+    std::cerr << line << "\n";
     std::cout << node_metrics(v, facts);
   } else if (asked.json) {
-    fmt::print(std::cerr, "{}\n", line);
+    std::cerr << line << "\n";
     print_json(node_json(v, facts, asked.policy));
   } else {
     const paint how = v.state == node_state::usable ? paint::good

@@ -6,7 +6,6 @@
 #include "reports/base/json_input.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ostream.h>
 
 #include <unistd.h>
 
@@ -57,9 +56,8 @@ std::vector<fs::path> baseline_folders(const fs::path& own) {
     throw usage_error(fmt::format("the baseline {} is no folder", first.string()));
   const std::string named = variable("CUFAULT_BASELINE");
   if (first == named && !fs::exists(first, none))
-    fmt::print(std::cerr,
-               "cufault: CUFAULT_BASELINE={}: there is no such folder; cufault baseline add makes it\n",
-               named);
+    std::cerr << fmt::format(
+        "cufault: CUFAULT_BASELINE={}: there is no such folder; cufault baseline add makes it\n", named);
   return {first, default_recorded()};
 }
 fs::path claims_file() {

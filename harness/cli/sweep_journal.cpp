@@ -5,7 +5,6 @@
 #include "harness/cli/cli.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ostream.h>
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -46,7 +45,7 @@ void journal::open(const fs::path& file) {
 
 void journal::write(const std::string& lines) {
   if (prints_) {
-    fmt::print(std::cout, "{}", lines);
+    std::cout << lines;
     std::fflush(stdout);
   }
   if (!file_) return;

@@ -23,7 +23,6 @@
 #include "reports/printers/table.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ostream.h>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
@@ -250,12 +249,10 @@ int show_causes(const std::string& asked, const std::vector<fs::path>& records, 
   if (all || form.markdown || e.causes.empty())
     print_causes(std::cout, status, loaded, form.style(), measured_costs(records), width_of_output());
   else
-    fmt::print(
-        std::cout,
-        "`cufault explain` ranks these by your program's output. --all: each recorded way, and each remedy "
-        "that was tried.\n");
+    std::cout << "`cufault explain` ranks these by your program's output. --all: each recorded way, and each "
+                 "remedy that was tried.\n";
   if (!form.markdown && e.page != nullptr)
-    fmt::print(std::cout, "With code and versions: {}\n", e.page->command());
+    std::cout << "With code and versions: " << e.page->command() << "\n";
   return 0;
 }
 

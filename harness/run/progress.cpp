@@ -2,23 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/run/progress.hpp"
 
-#include <fmt/format.h>
+#include "reports/base/terminal.hpp"
 
-#include <sys/ioctl.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
+#include <iostream>
 
 namespace cufault {
-namespace {
-
-std::size_t columns_of(std::FILE* terminal) {
-  winsize size{};
-  return ioctl(fileno(terminal), TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
-}
-
-}  // namespace
-
 std::string rounded_time(double seconds) {
   if (seconds < 100) return fmt::format("{} s", std::lround(seconds));
   if (seconds < 100 * 60) return fmt::format("{} min", std::lround(seconds / 60));
@@ -56,7 +48,8 @@ void progress::line(const std::string& text) {
 
 void progress::refresh() {
   if (!terminal_) return;
-  fmt::print(out_, "\r\x1b[2K{}", text(std::chrono::steady_clock::now(), columns_of(out_) - 1));
+  const std::size_t width = terminal_of(std::cerr).width;
+  fmt::print(out_, "\r\x1b[2K{}", text(std::chrono::steady_clock::now(), (width > 0 ? width : 80) - 1));
   std::fflush(out_);
   shown_ = true;
 }

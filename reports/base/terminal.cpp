@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <iostream>
 #include <sstream>
+#include <utility>
 
 namespace cufault {
 namespace {
@@ -158,34 +159,46 @@ std::vector<std::string> kept_to_width(std::string_view line, std::size_t width)
   return lines;
 }
 
-width_keeper::width_keeper(std::ostream& out)
-    : out_(out), below_(out.rdbuf()), width_(terminal_of(out).width) {
-  if (width_ == 0) return;
-  out.rdbuf(this);
-  out.unsetf(std::ios_base::unitbuf);  // else std::cerr would write each line in pieces
-}
+namespace {
 
-width_keeper::~width_keeper() {
-  if (width_ == 0) return;
-  sync();
-  out_.rdbuf(below_);
-}
-
-width_keeper::int_type width_keeper::overflow(int_type c) {
-  if (traits_type::eq_int_type(c, traits_type::eof())) return traits_type::not_eof(c);
-  if (c != '\n') {
-    line_ += traits_type::to_char_type(c);
-    return c;
+class width_keeper : public std::streambuf {
+ public:
+  width_keeper(std::ostream& out, std::size_t width) : out_(out), below_(out.rdbuf(this)), width_(width) {
+    out.unsetf(std::ios_base::unitbuf);  // else std::cerr would write each line in pieces
   }
-  const std::string text = fmt::format("{}\n", fmt::join(kept_to_width(line_, width_), "\n"));
-  line_.clear();
-  return below_->sputn(text.data(), std::ssize(text)) == std::ssize(text) ? c : traits_type::eof();
-}
+  ~width_keeper() override {
+    sync();
+    out_.rdbuf(below_);
+  }
+  width_keeper(const width_keeper&) = delete;
+  width_keeper& operator=(const width_keeper&) = delete;
 
-int width_keeper::sync() {
-  const bool written = below_->sputn(line_.data(), std::ssize(line_)) == std::ssize(line_);
-  line_.clear();
-  return written ? below_->pubsync() : -1;
+ private:
+  int_type overflow(int_type c) override {
+    if (c != '\n') {
+      line_ += traits_type::to_char_type(c);
+      return c;
+    }
+    line_ = fmt::format("{}\n", fmt::join(kept_to_width(line_, width_), "\n"));
+    return pass_on() ? c : traits_type::eof();
+  }
+  int sync() override { return pass_on() ? below_->pubsync() : -1; }
+  bool pass_on() {
+    const std::string text = std::exchange(line_, {});
+    return below_->sputn(text.data(), std::ssize(text)) == std::ssize(text);
+  }
+
+  std::ostream& out_;
+  std::streambuf* below_;
+  std::size_t width_;
+  std::string line_{};  ///< not written yet
+};
+
+}  // namespace
+
+std::unique_ptr<std::streambuf> keep_to_width(std::ostream& out) {
+  const std::size_t width = terminal_of(out).width;
+  return width == 0 ? nullptr : std::make_unique<width_keeper>(out, width);
 }
 
 }  // namespace cufault

@@ -4,8 +4,8 @@
 #pragma once
 
 #include <cstddef>
-#include <ostream>
-#include <streambuf>
+#include <iosfwd>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,21 +35,7 @@ std::vector<std::string> wrapped(std::string_view text, std::size_t width);
 /// label; where it has neither, two columns further in, or, deep in a line, as the text. No blank ends a line.
 std::vector<std::string> kept_to_width(std::string_view line, std::size_t width);
 
-/// While it lives, lines that are written to `out` keep to the width of its terminal. Other streams are left alone.
-class width_keeper : std::streambuf {
- public:
-  explicit width_keeper(std::ostream& out);
-  ~width_keeper() override;
-  width_keeper(const width_keeper&) = delete;
-  width_keeper& operator=(const width_keeper&) = delete;
-
- private:
-  int_type overflow(int_type c) override;
-  int sync() override;
-  std::ostream& out_;
-  std::streambuf* below_;
-  std::size_t width_;   ///< 0 where `out` is no terminal
-  std::string line_{};  ///< not written yet
-};
+/// While it lives, lines that are written to `out` keep to the width of its terminal. Of another stream: nullptr.
+std::unique_ptr<std::streambuf> keep_to_width(std::ostream& out);
 
 }  // namespace cufault

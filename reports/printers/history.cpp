@@ -13,10 +13,6 @@
 namespace cufault {
 namespace {
 
-std::string letter_of(std::size_t stack) {
-  return stack < 26 ? std::string(1, static_cast<char>('a' + stack)) : fmt::format("s{}", stack);
-}
-
 std::size_t flakes_of(const history_arm& arm) {
   std::size_t flakes = 0;
   for (const auto& e : arm.entries) flakes += e.flakes();

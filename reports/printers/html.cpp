@@ -339,16 +339,16 @@ bool is_red(const report_arm& a) {
 blocks by_verdict(const report& r, const std::vector<joined_row>& rows, bool red, std::size_t room) {
   std::map<std::size_t, blocks> tables;
   std::map<std::size_t, std::map<std::string, std::size_t>> counted;
-  std::set<std::tuple<std::string, std::string, std::string>> changed;
+  std::set<std::string> changed;
   if (r.change)
     for (const report_change::group& g : r.change->groups)
-      changed.insert({r.change->letter, g.what.case_name, g.what.arm});
+      changed.insert(join_key(g.what.case_name, g.what.arm));
   std::size_t above = 0;
   for (const joined_row& row : rows) {
     const std::size_t at = rank(row.arm->judged);
     if (advices[at].asks.empty() || is_red(*row.arm) != red) continue;
-    if (row.stacks.size() == 1 &&
-        changed.contains({r.stacks[row.stacks[0]].letter, row.arm->case_name, row.arm->arm})) {
+    if (row.stacks.size() == 1 && r.change && r.stacks[row.stacks[0]].letter == r.change->letter &&
+        changed.contains(join_key(row.arm->case_name, row.arm->arm))) {
       ++above;
       continue;
     }

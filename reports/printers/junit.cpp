@@ -27,20 +27,7 @@ const char* element_for(test_status status) {
                                           : nullptr;
 }
 
-struct totals {
-  std::ptrdiff_t tests = 0, failures = 0, errors = 0, skipped = 0;
-  double seconds = 0;
-  void put_into(pugi::xml_node& node) const {
-    node.append_attribute("tests") = tests;
-    node.append_attribute("failures") = failures;
-    node.append_attribute("errors") = errors;
-    node.append_attribute("skipped") = skipped;
-    node.append_attribute("time") = fmt::format("{:.3f}", seconds).c_str();
-  }
-};
-
-void add_suites(pugi::xml_node& suites, totals& all, const run_report& report,
-                const std::string& behind_name) {
+void add_suites(pugi::xml_node& suites, const run_report& report, const std::string& behind_name) {
   for (auto first = report.arms.begin(); first != report.arms.end();) {
     const std::string name = printable(first->case_name + behind_name);
     const auto last = std::find_if(first, report.arms.end(),
@@ -48,18 +35,17 @@ void add_suites(pugi::xml_node& suites, totals& all, const run_report& report,
     auto suite = suites.append_child("testsuite");
     suite.append_attribute("name") = name.c_str();
     suite.append_attribute("timestamp") = report.started.c_str();
-    totals of_it{.tests = last - first};
+    int failures = 0, errors = 0, skipped = 0;
+    double seconds = 0;
     for (auto a = first; a != last; ++a) {
       auto test = suite.append_child("testcase");
       test.append_attribute("classname") = name.c_str();
       test.append_attribute("name") = a->arm.c_str();
       test.append_attribute("time") = fmt::format("{:.3f}", a->seconds).c_str();
-      of_it.seconds += a->seconds;
+      seconds += a->seconds;
       const char* const tag = element_for(a->status);
       if (tag == nullptr) continue;
-      ++(a->status == test_status::error    ? of_it.errors
-         : a->status == test_status::failed ? of_it.failures
-                                            : of_it.skipped);
+      ++(a->status == test_status::error ? errors : a->status == test_status::failed ? failures : skipped);
       auto element = test.append_child(tag);
       // Of what changed, the reason says both: "expected ...; seen ...".
       const std::string message = a->why.empty() ? to_string(a->judged) : a->why;
@@ -70,12 +56,11 @@ void add_suites(pugi::xml_node& suites, totals& all, const run_report& report,
                       a->expectation.empty() ? "not on this stack" : a->expectation, a->repeat);
       element.text().set(printable(body).c_str());
     }
-    of_it.put_into(suite);
-    all.tests += of_it.tests;
-    all.failures += of_it.failures;
-    all.errors += of_it.errors;
-    all.skipped += of_it.skipped;
-    all.seconds += of_it.seconds;
+    suite.append_attribute("tests") = last - first;
+    suite.append_attribute("failures") = failures;
+    suite.append_attribute("errors") = errors;
+    suite.append_attribute("skipped") = skipped;
+    suite.append_attribute("time") = fmt::format("{:.3f}", seconds).c_str();
     first = last;
   }
 }
@@ -87,10 +72,16 @@ std::string report_as_junit(const report& r) {
   declaration.append_attribute("encoding") = "UTF-8";
   auto suites = document.append_child("testsuites");
   suites.append_attribute("name") = "cufault";
-  totals all;
   for (const report::stack& s : r.stacks)
-    add_suites(suites, all, s.run, r.stacks.size() > 1 ? fmt::format(" ({})", s.run.stack) : "");
-  all.put_into(suites);
+    add_suites(suites, s.run, r.stacks.size() > 1 ? fmt::format(" ({})", s.run.stack) : "");
+  for (const char* count : {"tests", "failures", "errors", "skipped"}) {
+    int all = 0;
+    for (const auto& suite : suites.children()) all += suite.attribute(count).as_int();
+    suites.append_attribute(count) = all;
+  }
+  double seconds = 0;
+  for (const auto& suite : suites.children()) seconds += suite.attribute("time").as_double();
+  suites.append_attribute("time") = fmt::format("{:.3f}", seconds).c_str();
   std::ostringstream out;
   document.save(out, "  ");
   return out.str();

@@ -103,8 +103,7 @@ std::map<std::string, std::string> letters_of(const std::vector<claim_verdict>& 
   for (const auto& v : verdicts)
     for (const auto& e : v.evidence) letters.emplace(e.stack, "");
   std::size_t index = 0;
-  for (auto& [stack, letter] : letters)
-    letter = index < 26 ? std::string(1, static_cast<char>('a' + index++)) : fmt::format("s{}", index++);
+  for (auto& [stack, letter] : letters) letter = letter_of(index++);
   return letters;
 }
 

@@ -100,10 +100,6 @@ void keep(kept_stack& stack, const std::string& name, const std::string& case_na
   known.record = name;
 }
 
-std::string letter_at(std::size_t index) {
-  return index < 26 ? std::string(1, static_cast<char>('a' + index)) : fmt::format("s{}", index + 1);
-}
-
 /// Where arms that were tried at several levels stop failing, and what handles take that are never destroyed. By the row, without the stacks.
 struct memory_tables {
   std::map<table_row, std::set<std::string>> edges, leaks;  // letters of stacks
@@ -258,7 +254,7 @@ report report_builder::result(const baselines& recorded, const std::vector<claim
     }
     for (case_result& c : of_stack.cases) judge(c, recorded, keys_of(of_stack));
     of_stack.exit_code = exit_code(exit_reasons(of_stack.cases, run_mode::gate, 0));
-    report::stack shown{.letter = letter_at(all.stacks.size()),
+    report::stack shown{.letter = letter_of(all.stacks.size()),
                         .run = report_of(of_stack, costs),
                         .keys = keys_of(of_stack),
                         .file = stack.file,
@@ -380,7 +376,7 @@ report report_of_run(run_report run, std::string file) {
   report all;
   all.command = "cufault run";
   const std::string started = run.started;
-  all.stacks.push_back({letter_at(0), std::move(run), {}, std::move(file), 1, started, started});
+  all.stacks.push_back({letter_of(0), std::move(run), {}, std::move(file), 1, started, started});
   return all;
 }
 

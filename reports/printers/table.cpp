@@ -75,12 +75,6 @@ class text_table {
         wanted_[i] = std::max(wanted_[i], columns_of((*row)[i]));
   }
 
-  void whole() {
-    std::vector<std::size_t> all(wanted_.size());
-    std::iota(all.begin(), all.end(), std::size_t{0});
-    print(all, wanted_, none);
-  }
-
   /// Columns that do not fit in one line of these widths stand below each row, as does a last one that needs much more than there is, and
   /// than the one before it.
   void in_terminal(std::size_t width) {
@@ -177,12 +171,10 @@ void print_text_table(std::ostream& out, const table_row& head, const std::vecto
                       std::size_t width) {
   const terminal shown = terminal_of(out);
   text_table table(out, shown, head, rows);
-  if (width > 0)
-    table.beside_or_below(width);
-  else if (shown.width == 0 || table.width() <= shown.width)
-    table.whole();
-  else
+  if (width == 0 && shown.width > 0 && table.width() > shown.width)
     table.in_terminal(shown.width);
+  else
+    table.beside_or_below(width > 0 ? width : table.width());
 }
 
 template <class Of, class Text>
@@ -324,6 +316,10 @@ void limited_output::list(std::string_view title, const std::vector<std::string>
 
 void limited_output::last(std::string_view text, paint how) {
   out_ << '\n' << (markdown() ? shown(text) : painted(shown(text), how, terminal_of(out_))) << '\n';
+}
+
+std::string letter_of(std::size_t index) {
+  return index < 26 ? std::string(1, static_cast<char>('a' + index)) : fmt::format("s{}", index);
 }
 
 std::string csv_field(std::string_view text) {

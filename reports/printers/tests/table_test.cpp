@@ -143,7 +143,7 @@ TEST(tables_in_terminals, put_several_columns_that_do_not_fit_below_their_row) {
 
 TEST(lines_in_terminals, are_wrapped_beside_their_label) {
   const auto entries = [] {
-    const width_keeper kept(std::cout);
+    const auto kept = keep_to_width(std::cout);
     print_entry(std::cout, "  see: ", "one two three four five six seven eight");
     print_entry(std::cout, "    a label that has more than half", " of the line and a text that is long");
     print_entry(std::cout, "", "short");
@@ -175,7 +175,7 @@ TEST(lines_in_terminals, go_on_below_their_last_column_and_in_their_colour) {
 
 TEST(lines_in_terminals, come_whole_from_parts_and_are_flushed_as_they_are) {
   const auto parts = [] {
-    const width_keeper kept(std::cout);
+    const auto kept = keep_to_width(std::cout);
     std::cout << "one two three four five"
               << " six seven eight nine" << '\n'
               << "no end" << std::flush << "\n";

@@ -46,7 +46,7 @@ std::vector<text_with_cause> public_reports(const fs::path& file) {
   return all;
 }
 
-/// What programs of cases/explain/programs printed on a GPU. Without a cause: nothing of a GPU library failed.
+/// What programs of sources printed on a GPU. Without a cause: nothing of a GPU library failed.
 struct program_logs {
   std::vector<text_with_cause> plain, with_driver_log;
 };
@@ -231,7 +231,7 @@ int run(std::vector<std::string> words) {
   const auto counts = reports_of_causes(load_failures(failures), known);
   const knowledge all{known, seen, counts};
   const program_logs programs =
-      logs_of_programs(explain_folder / "programs/programs.json", benchmark / "programs", known);
+      logs_of_programs(benchmark / "sources/programs.json", benchmark / "programs", known);
   if (programs.plain.empty())
     fmt::print("no logs of programs are in {}\n", (benchmark / "programs").string());
 
