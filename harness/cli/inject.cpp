@@ -307,7 +307,7 @@ std::string why_never_acted(const injector::rule& r, const injector::counted& co
 void tell_what_never_acted(const injector::rule_set& all, const injector::counted& counts,
                            const std::string& command) {
   if (counts.programs == 0)
-    return fmt::print(stderr,
+    return fmt::print(std::cerr,
                       "cufault: nothing was injected: no program of the command loaded the injector: {}\n",
                       why_not_loaded(command));
   if (all.rules.empty() && !all.log_environment && counts.injections == 0)

@@ -16,6 +16,7 @@
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <fmt/ostream.h>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
@@ -402,12 +403,12 @@ int show_known(const known_arguments& asked) {
   if (asked.json) print_json({{"schema", 1}, {"answers", answers}});
   std::cout << std::flush;
   if (!not_counted.empty())
-    fmt::print(stderr,
+    fmt::print(std::cerr,
                "cufault: not counted, {} that only a forced algorithm or a call that other releases refuse "
                "meets: {}; --count-all counts them\n",
                not_counted.size(), fmt::join(not_counted, ", "));
   if (failing.empty()) return 0;
-  fmt::print(stderr, "cufault: {} with {}: {}\n", plural(failing.size(), "known issue"),
+  fmt::print(std::cerr, "cufault: {} with {}: {}\n", plural(failing.size(), "known issue"),
              spaced(fmt::format("{}", fmt::join(asked.fail_on, " or "))), fmt::join(failing, ", "));
   return exit_gate;
 }
