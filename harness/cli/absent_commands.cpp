@@ -8,8 +8,8 @@ namespace cufault {
 
 void add_run(command_line& line) {
   for (const char* const name :
-       {"run", "sweep", "baseline", "matrix", "cost", "diff", "gate", "merge", "history",
-        "report", "bisect", "node", "ctest-files", "preflight", "resources", "floor"})
+       {"run", "sweep", "baseline", "matrix", "cost", "diff", "gate", "merge", "history", "report", "bisect",
+        "node", "ctest-files", "preflight", "resources", "floor"})
     line.command(name, "(in a build of the source tree: ci/suite)", "", [] { return 0; })
         ->preparse_callback([name](std::size_t) {
           throw usage_error(

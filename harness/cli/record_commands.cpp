@@ -73,7 +73,8 @@ void add_explain(command_line& line) {
   const auto said = std::make_shared<explain_arguments>();
   CLI::App* explain = line.command(
       "explain", "What can have caused the failure in a log, by records of failures",
-      "Exit codes: 0 with causes; 4 no failure of a GPU library is in it, it is not understood, or no cause of it is known; 2 bad "
+      "Exit codes: 0 with causes; 4 no failure of a GPU library is in it, it is not understood, or no cause "
+      "of it is known; 2 bad "
       "input.\n"
       "A message as arguments, a log as a file, or a log on standard input: ./program 2>&1 | cufault "
       "explain "

@@ -300,7 +300,7 @@ std::vector<answer_row> answer_rows(const explanation& e) {
                                {"Check", next_check_text(c)},
                                {"Fix", fix_text(c)},
                                {"Tried", is_found_here(c) ? "" : tried_first(c), 7},
-                               {"Known", e.known_issues.empty() ? "" : e.known_issues.front(), 5}};
+                               {"Known", e.known_issues.empty() ? "" : e.known_issues.front(), 5, 1}};
   for (std::size_t i = 1; i < e.causes.size(); ++i)
     rows.push_back({"Or", fmt::format("{}. {}", i + 1, e.causes[i].text),
                     i == 1 && c.sure != confidence::named ? 6 : most_given});

@@ -190,7 +190,7 @@ TEST_F(explain_with_a_driver, ranks_what_this_machine_meets_first_and_says_so) {
   const auto said = explain({failure}), alone = explain({"--no-machine", failure});
   EXPECT_EQ(said.exit_code, 0) << said.stderr_text;
   EXPECT_THAT(said.stdout_text, HasSubstr("\nThis machine: 1 failure, "));
-  EXPECT_THAT(said.stdout_text, HasSubstr("\n1. environment_other.no_device (supported): "));
+  EXPECT_THAT(said.stdout_text, HasSubstr("\n1. environment_other.no_device (supported by this machine): "));
   EXPECT_THAT(said.stdout_text, HasSubstr("   this machine   CUDA_VISIBLE_DEVICES=-1: it hides all devices"));
   EXPECT_THAT(said.stdout_text, Not(HasSubstr("the log says   CUDA_VISIBLE_DEVICES")));
   EXPECT_EQ(alone.exit_code, 0) << alone.stderr_text;
