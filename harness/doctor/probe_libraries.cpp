@@ -125,7 +125,7 @@ std::vector<library_here> libraries_here(const machine& m, const std::string& st
     all.push_back({name, version_text(stem, m.ask(m.at(file))), by_name ? found->file : file,
                    by_name ? found->by : by_no_path});
   }
-  std::ranges::stable_partition(all, [](const library_here& l) { return l.by != by_no_path; });
+  std::stable_partition(all.begin(), all.end(), [](const library_here& l) { return l.by != by_no_path; });
   return all;
 }
 

@@ -4,6 +4,8 @@
 
 #include "reports/printers/tests/record_example.hpp"
 
+#include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <array>
