@@ -370,7 +370,7 @@ int inject(const inject_arguments& arguments) {
   if (all && counted.unread == 0 && fs::last_write_time(variable("CUFAULT_RULES"), none) == rules_written)
     tell_what_never_acted(*all, counted, arguments.command.front());
   if (counted.injections < required) return exit_too_few;
-  if (end.signal != 0) {  // whoever waits sees what the command ended by, and no core of this process
+  if (end.signal != 0) {  // the parent sees the same signal; this process writes no core file
     prctl(PR_SET_DUMPABLE, 0);
     std::signal(end.signal, SIG_DFL);
     raise(end.signal);
