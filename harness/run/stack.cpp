@@ -170,10 +170,10 @@ void print_stack(std::ostream& out, const nlohmann::json& stack) {
   line("driver library", text_at(stack, "driver", "library"));
   line("CUDA runtime", text_at(stack, "runtime", "version"));
   for (const char* name : {"cublas", "cublaslt"}) {
-    const std::string version = text_at(stack, name, "version");
-    if (!version.empty())
+    const std::string version = text_at(stack, name, "version"), path = text_at(stack, name, "path");
+    if (!version.empty() || !path.empty())
       line(name == std::string_view("cublas") ? "cuBLAS" : "cuBLASLt",
-           version + "  " + text_at(stack, name, "path"));
+           (version.empty() ? "version not known" : version) + "  " + path);
   }
   for (const auto& other : stack.value("libraries", nlohmann::json::array()))
     if (const std::string path = other.value("path", "");
