@@ -226,10 +226,9 @@ inline void add_json_format(CLI::App* command, std::string& format, const char* 
 // Options and help of commands: one file per group, which the comment names.
 void add_run(command_line& line);
 void add_sweep(command_line& line);
-void add_record_commands(
-    command_line&
-        line);  ///< these two, claims, show, causes, explain, messages, frameworks, atlas, matrix, cost, compare-injected
-void add_baseline_commands(command_line& line);  ///< baseline
+/// claims, show, causes, explain, messages, frameworks, atlas, compare-injected; with the next three.
+void add_record_commands(command_line& line);
+void add_baseline_commands(command_line& line);
 void add_matrix(command_line& line);
 void add_cost(command_line& line);
 void add_compare_commands(command_line& line);  ///< diff, gate, merge, history, report

@@ -144,13 +144,7 @@ std::vector<machine_finding> findings_of_cases(const diagnosis& d) {
   for (const probe_result& p : d.probes)
     for (const finding& f : p.report.findings) {
       if (f.level == finding_level::note || f.case_name.empty()) continue;
-      const bool no_driver =
-          f.case_name == "environment.driver_missing" && (f.remedy.empty() || f.remedy == "find_the_driver");
-      const bool no_device = f.case_name == "environment.hidden_devices" && f.level == finding_level::failure;
-      found.push_back({f.case_name, f.text,
-                       no_driver   ? "environment_other.driver_missing"
-                       : no_device ? "environment_other.no_device"
-                                   : ""});
+      found.push_back({f.case_name, f.text, f.decides});
     }
   return found;
 }

@@ -190,7 +190,7 @@ void print(const trace& seen, const injector::counted& counts, const std::set<st
     fmt::print(std::cerr, "  until signal {} ({}) ended the command\n", signal, strsignal(signal));
   if (counts.programs == 0)
     fmt::print(
-        stderr,
+        std::cerr,
         "  unknown: no program of the command loaded the injector; is it statically linked or setuid?\n");
   else if (of_driver.empty())
     fmt::print(std::cerr, "  none: the command called no function of the driver\n");

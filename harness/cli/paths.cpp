@@ -70,7 +70,7 @@ fs::path release_notes_file() {
   return data_folder("release_notes.json", "cases/release_notes.json");
 }
 fs::path ctest_folder() {
-  return data_folder("ctest", "no such folder");
+  return own_path().parent_path().parent_path() / "share/cufault/ctest";
 }
 fs::path known_issues_file() {
   return data_folder("known_issues.json", "cases/known_issues.json");

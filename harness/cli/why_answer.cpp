@@ -147,10 +147,10 @@ why_words why_answer(const why_run& run, const diagnosis* checks) {
                                        ? look_at_machine(records)
                                        : looked_at_machine{.findings = findings_of_cases(*checks)};
     explanation e = explain(found, {known, seen, reports, here.findings, true});
-    out.json["explanation"] = explanation_json(e, (run.logs / "output.log").string());
     // Which cuBLAS the command loaded is not known: each line says with which versions it was measured.
     e.known_issues = known_of_failure(e.failure ? e.failure->call : "", e.failure ? e.failure->status : "",
                                       {}, here.gpus.size() == 1 ? here.gpus.front() : "");
+    out.json["explanation"] = explanation_json(e, (run.logs / "output.log").string());
     if (!e.known_issues.empty()) out.json["known_issues"] = e.known_issues;
     if (e.page != nullptr) out.json["page"] = e.page->address();
     if (e.causes.empty())

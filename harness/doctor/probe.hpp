@@ -30,6 +30,7 @@ struct finding {
   std::string command{};   ///< to copy
   std::string measured{};  ///< of the remedy: on how many stacks it cleared, or "no measured remedy"
   std::string harm{};      ///< of a known issue: one of `harms`
+  std::string decides{};   ///< where every call of CUDA fails by it: the cause, as `explain` names it
   friend bool operator==(const finding&, const finding&) = default;
 };
 
@@ -61,6 +62,7 @@ void describe_fields(finding& f, Fields& fields) {
   fields("command", f.command);
   fields("measured", f.measured);
   fields("harm", f.harm);
+  fields("decides", f.decides);
 }
 template <class Fields>
 void describe_fields(library_row& r, Fields& fields) {

@@ -125,7 +125,8 @@ void look_at_visible_devices(const machine& m, probe_report& report) {
          .advice = "Unset CUDA_VISIBLE_DEVICES, or name a device in it, and start the program again.",
          .case_name = "environment.hidden_devices",
          .remedy = "show_in_new_process",
-         .command = "unset CUDA_VISIBLE_DEVICES"});
+         .command = "unset CUDA_VISIBLE_DEVICES",
+         .decides = "environment_other.no_device"});
     return;
   }
   std::vector<std::string> entries;

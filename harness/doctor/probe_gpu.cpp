@@ -54,6 +54,7 @@ void say_absent(const machine& m, const driver_answers& driver, probe_report& re
   const std::string sign = sign_of_gpu(m), required = m.variable("CUFAULT_REQUIRE_GPU");
   const auto found = find_library(m, "libcuda.so.1");
   finding f{.level = finding_level::failure, .case_name = "environment.driver_missing"};
+  f.decides = "environment_other.driver_missing";
   if (found) {
     f.text = fmt::format("{}, found by {}, is no driver that can be used: every CUDA call fails ({})",
                          found->file.string(), found->by, driver.why_absent);
@@ -86,6 +87,7 @@ void say_absent(const machine& m, const driver_answers& driver, probe_report& re
 void say_no_device(const machine& m, finding& f) {
   const bool hidden = m.has("CUDA_VISIBLE_DEVICES");
   f.case_name = "environment.hidden_devices";
+  f.decides = "environment_other.no_device";
   f.remedy = hidden ? "show_in_new_process" : "";
   f.command = hidden ? "unset CUDA_VISIBLE_DEVICES" : "nvidia-smi -L";
   f.advice = hidden ? "Unset CUDA_VISIBLE_DEVICES, or name a device in it, and start the program again."

@@ -28,8 +28,8 @@ std::string painted(std::string_view text, paint how, const terminal& shown);
 
 /// Columns that a terminal needs for it; colours need none.
 std::size_t columns_of(std::string_view text);
-/// The text in lines of at most `width` columns, each indented as the text is: broken at blanks, and in a longer word behind a separator
-/// or, where it has none, at the width. Never empty.
+/// Breaks text into lines of at most `width` columns, at blanks. Each line keeps the indent of the text. A longer word breaks behind a
+/// separator, or at the width if it has none. Never empty.
 std::vector<std::string> wrapped(std::string_view text, std::size_t width);
 /// A line as it is where it is not wider. Else the lines that follow the first begin below its last column, or below the text behind its
 /// label; where it has neither, two columns further in, or, deep in a line, as the text. No blank ends a line.
