@@ -32,7 +32,7 @@ constexpr std::uint64_t lines_of_a_message = 3;
 constexpr std::size_t most_memory = 16;
 /// At most so much is as good as nothing: with that, records show cublasCreate fail.
 constexpr double little_memory = 256.0 * (1 << 20), small_part = 0.02, large_part = 0.1;
-constexpr std::uint64_t lines_to_request = 12;
+constexpr std::uint64_t lines_to_request = 12, lines_of_table = 40;
 /// A traceback that ends so many lines before the log does ended the process: launchers add some.
 constexpr std::uint64_t lines_behind_exception = 15;
 
@@ -772,7 +772,8 @@ bool event_finder::look_beside_noise(const log_line& line, std::size_t across) {
   return false;
 }
 
-/// Of two numbers for memory: little that is free, less than is asked for, or enough.
+/// Of two numbers for memory: little that is free, less than is asked for, or enough. Rows of a table of several GPUs that differ say
+/// nothing: which GPU failed is not known.
 void event_finder::conclude_memory() {
   const auto asked_near = [&](const memory_said& said) {
     std::optional<double> asked = said.asked;
@@ -781,15 +782,25 @@ void event_finder::conclude_memory() {
         asked = other.asked;
     return asked;
   };
+  const auto is_full = [](const memory_said& said) {
+    return *said.free <= little_memory || (said.total && *said.free < small_part * *said.total);
+  };
+  const auto differs_near = [&](const memory_said& said) {
+    return std::ranges::any_of(memory_, [&](const memory_said& other) {
+      const auto apart = std::max(said.line, other.line) - std::min(said.line, other.line);
+      return said.later && other.later && apart <= lines_of_table && is_full(other) != is_full(said);
+    });
+  };
   for (const memory_said& said : memory_) {
     if (!said.free || *said.free < 0 || (said.total && (*said.total <= 0 || *said.total < *said.free)))
       continue;
+    if (differs_near(said)) continue;
     const auto asked = asked_near(said);
     const auto part = said.total ? std::optional(*said.free / *said.total) : std::nullopt;
     std::string words = memory_text(*said.free);
     if (said.total) words += " of " + memory_text(*said.total);
     const char* id = "memory.some";
-    if (*said.free <= little_memory || (part && *part < small_part)) {
+    if (is_full(said)) {
       id = "memory.full";
     } else if (asked && *asked > *said.free) {
       id = "memory.asked";

@@ -279,7 +279,7 @@ void choose_check(candidate& c, const std::vector<candidate>& all, const failure
   for (const known_check& check : known.words.checks) {
     if (!check.status.empty() && !matches_any(check.status, failure.status)) continue;
     const check_outcome here = outcome_of(check, c, failure, known);
-    // What says the failure once more decides nothing, nor does the call that failed before itself.
+    // A check that only shows the status again decides nothing, and one that calls the failed function again neither.
     if (here.says.empty() || here.says == failure.status) continue;
     if (!failure.call.empty() && text_for(check, log).starts_with(failure.call + "(")) continue;
     const bool asks_for_it = std::ranges::any_of(

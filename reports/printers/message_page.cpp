@@ -101,7 +101,7 @@ std::string check_text(const ranked_cause& c) {
 }
 
 /// The trials that show it, whose they are, and what repeats one.
-std::string seen_text(const ranked_cause& c, const std::string& framework) {
+std::string trials_seen_text(const ranked_cause& c, const std::string& framework) {
   if (c.natural_trials == 0) return "by documents and reports";
   std::string text =
       fmt::format("{} on {}", plural(c.natural_trials, "recorded trial"), plural(c.stacks.size(), "stack"));
@@ -374,7 +374,7 @@ void print_ways(std::ostream& out, const explanation& e, table_style style, std:
         {"clears", c.cures.empty() ? "" : c.cures.front()},
         {"measured", remedies_text(c.clears, framework, c.stacks, costs)},
         {"does not clear", remedies_text(c.does_not_clear, framework, c.stacks, costs)},
-        {"seen", seen_text(c, framework)}};
+        {"seen", trials_seen_text(c, framework)}};
     for (const auto& [head, text] : lines)
       if (!text.empty())
         to.line(to.markdown() ? fmt::format("   - *{}:* ", head) : fmt::format("   {:<16}", head),

@@ -267,8 +267,12 @@ std::string next_check_text(const ranked_cause& c) {
   if (!c.next) return {};
   const next_check& check = *c.next;
   if (!check.answered) return fmt::format("{} If it is this: {}.", check.text, check.says);
-  return fmt::format("answered by line {}: {}{}", check.answered->line, check.answered->words,
-                     check.holds ? "" : "; that speaks against it");
+  const std::string by = check.answered->line > 0 ? fmt::format("line {}", check.answered->line) : "the log";
+  const std::string against = check.holds ? "" : "; that speaks against it";
+  // `Why` has these words already.
+  if (!c.words.empty() && c.words.front().words == check.answered->words)
+    return "answered by " + by + against;
+  return fmt::format("answered by {}: {}{}", by, check.answered->words, against);
 }
 
 }  // namespace
@@ -283,7 +287,10 @@ std::vector<answer_row> answer_rows(const explanation& e) {
   }
   const ranked_cause& c = e.causes.front();
   std::string failed = failure_text(e.failure ? *e.failure : c.words.front());
-  if (const std::string ranks = ranks_text(e.ranks); !ranks.empty()) failed += "; " + ranks;
+  if (const std::string ranks = ranks_text(e.ranks); !ranks.empty())
+    failed += "; " + ranks;
+  else if (e.failure && e.failure->rank >= 0)
+    failed += fmt::format("; rank {}", e.failure->rank);
   const bool behind = e.driver && !(e.failure && e.failure->driver);
   std::vector<std::string> notes;
   if (e.process.state == "lost" && c.what->cause_class() != "environment_other")
@@ -293,9 +300,9 @@ std::vector<answer_row> answer_rows(const explanation& e) {
   else if (!e.from_records)
     notes.emplace_back("no record shows this failure");
   if (!c.machine.empty() && !c.words.empty()) notes.push_back("this machine: " + c.machine.front());
-  std::vector<answer_row> rows{{"Failed", failed, 3, 1},
+  std::vector<answer_row> rows{{"Failed", failed, 4, 1},
                                {"Driver", behind ? failure_text(*e.driver) : "", 5},
-                               {"Cause", c.text, 1, 1},
+                               {"Cause", c.text, 2, 1},
                                {"Why", is_found_here(c) ? how_sure(c) : rests_on(c, e), 2, 1},
                                {"Check", next_check_text(c)},
                                {"Fix", fix_text(c)},
@@ -304,8 +311,8 @@ std::vector<answer_row> answer_rows(const explanation& e) {
   for (std::size_t i = 1; i < e.causes.size(); ++i)
     rows.push_back({"Or", fmt::format("{}. {}", i + 1, e.causes[i].text),
                     i == 1 && c.sure != confidence::named ? 6 : most_given});
-  rows.push_back({"Note", fmt::format("{}", fmt::join(notes, "; ")), 4});
-  rows.push_back({"More", e.page == nullptr ? "--more" : "--more; " + e.page->command(), 3});
+  rows.push_back({"Note", fmt::format("{}", fmt::join(notes, "; ")), 3});
+  rows.push_back({"More", e.page == nullptr ? "--more" : "--more; " + e.page->command(), 1});
   return rows;
 }
 

@@ -148,6 +148,34 @@ TEST(numbers_of_a_log, far_from_the_failure_say_nothing) {
   EXPECT_EQ(order_of(answer_to(early + failure)), order_of(answer_to(failure)));
 }
 
+/// Events of memory that is free, or not.
+std::vector<std::string> said_of_memory(const std::string& text) {
+  std::vector<std::string> ids;
+  for (const log_event& e : answer_to(text).log.events)
+    if (e.id == "memory.full" || e.id == "memory.enough" || e.id == "memory.asked") ids.push_back(e.id);
+  return ids;
+}
+
+TEST(numbers_of_a_log, that_are_of_the_host_or_of_another_gpu_say_nothing) {
+  const std::string failure = "\ncublasCreate: CUBLAS_STATUS_NOT_INITIALIZED\n";
+  for (const char* const of_host :
+       {"msg=\"inference compute\" id=0 library=cpu total=\"62.7 GiB\" available=\"0.4 GiB\"",
+        "abc web 3% 500MiB / 512MiB", "downloading model.bin: 1000MiB / 1004MiB",
+        "llama_model_load: CPU buffer - 12 MiB free"})
+    EXPECT_TRUE(said_of_memory(of_host + failure).empty()) << of_host;
+  const std::string full = "| N/A 30C P0 70W / 700W | 143000MiB / 143771MiB | 0% Default |\n",
+                    empty = "| N/A 30C P0 70W / 700W | 4MiB / 143771MiB | 0% Default |\n";
+  EXPECT_EQ(said_of_memory(full + failure), std::vector<std::string>{"memory.full"});
+  EXPECT_TRUE(said_of_memory(full + empty + failure).empty()) << "which GPU failed is not known";
+}
+
+TEST(an_xid, that_asks_for_a_reset_is_not_hidden_by_a_milder_one) {
+  const std::string fatal = "NVRM: Xid (PCI:0000:3b:00): 48, pid=1, DBE\n",
+                    contained = "NVRM: Xid (PCI:0000:3b:00): 94, pid=1, Contained\n";
+  EXPECT_EQ(answer_to(contained).causes.at(0).what->id, "hardware.contained");
+  EXPECT_EQ(answer_to(fatal + contained).causes.at(0).what->id, "hardware.fault");
+}
+
 TEST(how_sure_a_cause_is, stands_in_one_wording) {
   const explanation named = answer_to("\n\nRuntimeError: CUDA error: device-side assert triggered");
   EXPECT_EQ(how_sure(named.causes.at(0)), "named by line 3");

@@ -85,7 +85,7 @@ TEST(tables, hold_no_address_and_no_name_of_a_report) {
   }
 }
 
-/// The first answer shows them whole in ten lines of 40 columns.
+/// The first answer shows a check and a cure whole, in ten lines of 40 columns.
 TEST(tables, have_short_texts) {
   constexpr std::size_t longest_cause = 90, longest_cure = 110, longest_check = 110;
   const lexicon known = load_lexicon(CUFAULT_EXPLAIN_FOLDER);
