@@ -23,19 +23,19 @@ RUNS = [('', 'python3 memory.py'), ('', './illegal'), ('', './destroyed'), ('', 
         ('', 'torchrun --nproc-per-node 2 ranks.py')]
 
 
-def shown(text):
-    """From the answer on, without the name of the folder of logs."""
-    text = text[max(text.find('cufault why: '), 0):]
+def shown(text, folder):
+    """From the answer on, without names of folders."""
+    text = text[max(text.find('cufault why: '), 0):].replace(f'{folder}/', '')
     return re.sub(r'^Full log.*\n(?: +.*\n)*', '', text, flags=re.MULTILINE)
 
 
 def run(cufault, folder, options, command, variables=''):
     done = subprocess.run(['bash', '-c', f'{variables}{cufault} why {options}-- {command}'], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=120, check=False)
-    print(f'\n$ {variables}cufault why {options}-- {command}\n{shown(done.stdout)}exit code {done.returncode}')
+    print(f'\n$ {variables}cufault why {options}-- {command}\n{shown(done.stdout, folder)}exit code {done.returncode}')
 
 
 def main(cufault, programs):
-    print('What `cufault why` printed: without the line Full log, and from the line `cufault why` on.\n')
+    print('What `cufault why` printed, from the line `cufault why` on. Folders of paths and the line `Full log` are left out; lines are broken as they were.\n')
     print(subprocess.run([cufault, '--version'], capture_output=True, text=True, check=True).stdout + (programs / 'machine.txt').read_text())
     for name, mistake in MISTAKES.items():
         print(f'  {name:14}{mistake}')
