@@ -11,6 +11,8 @@
 
 #include <unistd.h>
 
+#include <filesystem>
+
 namespace cufault {
 
 void check_libraries(const target&) {}  // no trial takes one
@@ -46,8 +48,9 @@ int serve_product(const target&) {
 int serve_probe(const target& where) {
   machine m = this_machine();
   m.program = program_of(m, own_path());
+  const std::filesystem::path cublas = where.cublas.empty() ? "" : std::filesystem::absolute(where.cublas);
   const std::string text =
-      stack_of(m, where.cublas, where.device).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+      stack_of(m, cublas, where.device).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   return write(report_fd, text.data(), text.size()) == static_cast<ssize_t>(text.size()) ? 0 : 1;
 }
 

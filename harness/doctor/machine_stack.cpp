@@ -50,7 +50,8 @@ nlohmann::json stack_of(machine m, const std::filesystem::path& cublas, int devi
   std::error_code unseen;
   if (!cublas.empty())
     m.environment["LD_LIBRARY_PATH"] = fmt::format(
-        "{}:{}", (std::filesystem::is_directory(cublas, unseen) ? cublas : cublas.parent_path()).string(),
+        "{}:{}",
+        (std::filesystem::is_directory(m.at(cublas), unseen) ? cublas : cublas.parent_path()).string(),
         m.variable("LD_LIBRARY_PATH"));
   for (const auto& [key, stem] :
        {std::pair("cublas", "libcublas"), {"cublaslt", "libcublasLt"}, {"runtime", "libcudart"}})
