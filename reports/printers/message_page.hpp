@@ -64,8 +64,8 @@ class message_pages {
     std::string arm;
     std::optional<std::int64_t> level;
     std::string api, named, variant, gpu;  ///< named: call_in_log()
-    friend auto operator<=>(const arm_step&, const arm_step&) =
-        default;  // NOLINT(modernize-use-nullptr): there is none
+    friend auto operator<=>(const arm_step&,
+                            const arm_step&) = default;  // NOLINT(modernize-use-nullptr): there is none
   };
   /// Version of cuBLAS -> what the call returned.
   using by_versions = std::map<std::string, std::set<std::string>, by_version>;

@@ -38,7 +38,9 @@ TEST_F(inject_command, becomes_the_command) {
 }
 
 TEST_F(inject_command, does_not_run_the_command_by_wrong_rules_unless_it_is_lenient) {
-  EXPECT_THAT(cli("inject -- echo it ran"), ElementsAre("it ran", nothing_given, "exit code 0"));
+  if (!emulated) {  // else echo is of another processor than the injector
+    EXPECT_THAT(cli("inject -- echo it ran"), ElementsAre("it ran", nothing_given, "exit code 0"));
+  }
   EXPECT_THAT(cli("inject --lenient --fail cuMemAlloc_v2:x=OUT_OF_MEMORY -- " + probe + " allocate 1"),
               ElementsAre(HasSubstr("going on without injection"), "0", "exit code 0"));
   EXPECT_THAT(cli("inject --fail cuMemAlloc_v2:x=OUT_OF_MEMORY -- echo it ran"),
@@ -105,10 +107,12 @@ TEST_F(inject_command, tells_of_each_rule_that_never_acted_why) {
       << "each process counts its own calls";
   EXPECT_THAT(told("--fail cuMemFree=INVALID_VALUE", probe + " version"),
               ElementsAre("cufault: rule 0 (cuMemFree) never acted: cuMemFree was never called"));
-  EXPECT_THAT(
-      told("--fail cuMemAlloc=OUT_OF_MEMORY", "sh -c 'env -u LD_PRELOAD " + four + "'"),
-      ElementsAre(never + "cuMemAlloc was never called, and no other call was seen: programs that are "
-                          "linked statically or setuid, or without LD_PRELOAD, do not load the injector"));
+  if (!emulated) {  // else the shell is of another processor
+    EXPECT_THAT(
+        told("--fail cuMemAlloc=OUT_OF_MEMORY", "sh -c 'env -u LD_PRELOAD " + four + "'"),
+        ElementsAre(never + "cuMemAlloc was never called, and no other call was seen: programs that are "
+                            "linked statically or setuid, or without LD_PRELOAD, do not load the injector"));
+  }
   EXPECT_THAT(
       of_rule(R"({"function": "cuMemAlloc", "min_bytes": 1000000, "return": "OUT_OF_MEMORY"})", four),
       ElementsAre(never + "up to 4 calls were seen in a process, and none was as its other keys ask"));
@@ -122,6 +126,7 @@ TEST_F(inject_command, tells_of_each_rule_that_never_acted_why) {
 }
 
 TEST_F(inject_command, tells_that_rules_for_a_runtime_that_is_linked_statically_cannot_act) {
+  if (emulated) GTEST_SKIP() << "the toolkit's runtime is for this processor";
   const std::string fail = "inject --fail cudaDeviceReset=cudaErrorInvalidValue -- ",
                     never = "cufault: rule 0 (cudaDeviceReset) never acted: ";
   EXPECT_THAT(
