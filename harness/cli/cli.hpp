@@ -23,6 +23,8 @@
 namespace cufault {
 
 struct diagnosis;
+struct lexicon;
+struct recorded_answers;
 
 /// What was asked for cannot be done. what() is the one line that the user reads; the exit code goes with it. `json_is_printed`: where JSON was
 /// asked for, the answer that is printed already says so.
@@ -306,6 +308,10 @@ std::vector<std::filesystem::path> snippet_folders();  ///< of the code that pag
 std::filesystem::path fetch_cublas_script();     ///< ci/fetch-cublas, with the hashes of wheels beside it
 std::filesystem::path frameworks_folder();       ///< of run_trials.py
 std::vector<std::filesystem::path> own_paths();  ///< folders and files of this installation or build
+
+/// Reads the file that the build made of the records that come with cufault. Where it is of other sources, and for other records, it reads the records.
+recorded_answers answers_of(const std::vector<std::filesystem::path>& named, const lexicon& words);
+int make_answers();  ///< that file
 
 /// Records, judged by what they show: a control that failed silences its case, whatever the file says of itself. `families`: as
 /// load_families().

@@ -11,6 +11,7 @@ struct build_identity {
   const char* version;  ///< as in project() of CMakeLists.txt
   const char* commit;   ///< twelve digits; "unknown" in sources that are neither a checkout nor a git archive
   bool dirty;           ///< files differed from the commit
+  const char* reports;  ///< hash of the sources in reports, without tests
 
   /// "VERSION (0123456789ab, modified)"
   [[nodiscard]] std::string text() const {

@@ -41,7 +41,7 @@ struct looked_at_machine {
   std::vector<machine_finding> findings{};
 };
 /// Runs the checks, each for 5 s at most.
-looked_at_machine look_at_machine(const std::vector<record>& judged);
+looked_at_machine look_at_machine();
 /// Warnings and failures that name a case.
 std::vector<machine_finding> findings_of_cases(const diagnosis& d);
 int show_library(const library_arguments& arguments);

@@ -9,6 +9,7 @@
 #include "reports/base/json_input.hpp"
 #include "reports/base/words.hpp"
 #include "reports/explain/explanation.hpp"
+#include "reports/explain/recorded_answers.hpp"
 #include "reports/model/failures.hpp"
 #include "reports/printers/print_explanation.hpp"
 #include "reports/printers/table.hpp"
@@ -25,10 +26,8 @@
 #include <chrono>
 #include <cstring>
 #include <iostream>
-#include <map>
 #include <optional>
 #include <regex>
-#include <set>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -149,9 +148,9 @@ std::vector<machine_finding> findings_of_cases(const diagnosis& d) {
   return found;
 }
 
-looked_at_machine look_at_machine(const std::vector<record>& judged) {
+looked_at_machine look_at_machine() {
   machine m = this_machine();
-  m.measured = facts_in(judged);
+  m.measured = measured_here();
   looked_at_machine seen;
   const isolated_answer named = run_isolated(
       [&] {
@@ -177,25 +176,6 @@ looked_at_machine look_at_machine(const std::vector<record>& judged) {
 }
 
 namespace {
-
-/// Without copies of a record, whose trials count once.
-std::vector<record> without_copies(std::vector<record> all) {
-  struct alike {
-    std::size_t first;              // in `kept`
-    std::set<std::string> texts{};  // of all of them, where there are several: texts are long
-  };
-  std::map<std::pair<std::string, std::size_t>, alike> by_start;
-  std::vector<record> kept;
-  for (record& r : all) {
-    const auto [at, is_new] = by_start.try_emplace({r.started, r.cases.size()}, alike{kept.size()});
-    if (auto& texts = at->second.texts; !is_new) {
-      if (texts.empty()) texts.insert(record_text(kept[at->second.first]));
-      if (!texts.insert(record_text(r)).second) continue;
-    }
-    kept.push_back(std::move(r));
-  }
-  return kept;
-}
 
 /// Whether one of them is a part of another one: "H200" of "NVIDIA H200".
 bool share_one(const std::vector<std::string>& some, const std::vector<std::string>& others) {
@@ -237,14 +217,14 @@ std::vector<std::string> known_of_log(const explanation& e) {
 int explain_logs(const explain_arguments& arguments) {
   const std::vector<input> inputs = inputs_of(arguments.words);
   const lexicon words = load_lexicon(explain_folder());
-  const std::vector<record> records = without_copies(load_judged(arguments.records));
-  const evidence seen = evidence_in(records, words);
+  const evidence seen = answers_of(arguments.records, words).seen;
+  if (seen.failures.empty() && records_in(arguments.records).empty()) throw usage_error(no_record);
   const auto reports = reports_of_causes(load_failures(failures_file()), words);
   const std::optional<looked_at_machine> here =
       // Where there is no driver, the log is of another machine.
       arguments.no_machine || !find_library(this_machine(), "libcuda.so.1")
           ? std::nullopt
-          : std::optional(look_at_machine(records));
+          : std::optional(look_at_machine());
 
   bool any_bad = false;
   bool all_answered = true;

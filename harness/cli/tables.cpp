@@ -2,12 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The commands that read records and print: claims, show, causes, atlas, frameworks, compare-injected.
 #include "harness/cli/cli.hpp"
+#include "harness/cli/commit.hpp"
 #include "harness/model/case.hpp"
 #include "reports/base/files.hpp"
 #include "reports/base/words.hpp"
 #include "reports/evidence/baselines.hpp"
 #include "reports/explain/evidence.hpp"
 #include "reports/explain/explanation.hpp"
+#include "reports/explain/recorded_answers.hpp"
 #include "reports/judge/judge.hpp"
 #include "reports/model/arm_line.hpp"
 #include "reports/model/failures.hpp"
@@ -29,9 +31,14 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
+#include <exception>
 #include <iostream>
+#include <optional>
 #include <set>
+#include <sstream>
 #include <string>
+#include <system_error>
+#include <utility>
 #include <vector>
 
 namespace fs = std::filesystem;
@@ -39,16 +46,10 @@ namespace fs = std::filesystem;
 namespace cufault {
 namespace {
 
-/// A status that a call in these records returned, by its name or by that without its library: INTERNAL_ERROR, LaunchFailure.
+/// One of these, by its name or by that without its library: INTERNAL_ERROR, LaunchFailure.
 /// Also by its number, of cuBLAS before CUDA: 14, 700. Wrong numbers behind SUCCESS: WRONG_NUMBERS.
-std::string status_called(const std::string& asked, const std::vector<record>& records,
+std::string status_called(const std::string& asked, const std::set<std::string>& statuses,
                           const lexicon& words) {
-  std::set<std::string> statuses;
-  for (const record& r : records)
-    for (const case_result& c : r.cases)
-      for (const arm_result& a : c.arms)
-        for (const observation& o : a.trials)
-          for (const call_record& call : o.calls) statuses.insert(call.what.status);
   if (in_lower_case(asked) == in_lower_case(status_wrong_numbers)) return status_wrong_numbers;
   if (statuses.contains(asked)) return asked;
   std::int64_t code = 0;
@@ -69,13 +70,51 @@ std::string status_called(const std::string& asked, const std::vector<record>& r
   if (meant.size() == 1) return meant.front();
   if (meant.empty())
     throw usage_error(
-        fmt::format("no call returned {} in {}; statuses are spelt as in CUBLAS_STATUS_INTERNAL_ERROR, "
+        fmt::format("no recorded call returned {}; statuses are spelt as in CUBLAS_STATUS_INTERNAL_ERROR, "
                     "INTERNAL_ERROR or 14{}",
-                    asked, plural(records.size(), "record"), did_you_mean(asked, spelt)));
+                    asked, did_you_mean(asked, spelt)));
   throw usage_error(fmt::format("{} may be any of {}; say which", asked, fmt::join(meant, ", ")));
 }
 
+/// The build makes it beside the program: cufault_answers in CMakeLists.txt.
+fs::path answers_file() {
+  return own_path().parent_path().parent_path() / "share/cufault/answers.jsonl";
+}
+
+std::string digest_of_sources() {
+  return digest_of({default_recorded(), explain_folder()}, this_build.reports);
+}
+
+std::optional<recorded_answers> answers_of_the_build(const lexicon& words) {
+  std::error_code none;
+  if (!fs::exists(answers_file(), none)) return {};
+  try {
+    return read_answers(answers_file(), words, digest_of_sources());
+  } catch (const std::exception&) {  // a source cannot be read: whoever reads the records tells which
+    return {};
+  }
+}
+
 }  // namespace
+
+recorded_answers answers_of(const std::vector<fs::path>& named, const lexicon& words) {
+  if (named == records_to_read{default_recorded()})
+    if (auto made = answers_of_the_build(words)) return *std::move(made);
+  return answers_in(judged_records(named), words);
+}
+
+int make_answers() {
+  fs::create_directories(answers_file().parent_path());
+  try {
+    const std::string digest = digest_of_sources();  // first: a source that changes meanwhile has another one
+    const lexicon words = load_lexicon(explain_folder());
+    write_answers(answers_file(), answers_in(judged_records({default_recorded()}), words), words, digest);
+  } catch (const std::exception& error) {
+    std::cerr << fmt::format("cufault: {}; explain will read the records\n", error.what());
+    write_whole(answers_file(), "");
+  }
+  return 0;
+}
 
 std::vector<record> judged_records(const std::vector<fs::path>& named,
                                    const std::set<std::string>& families) {
@@ -164,10 +203,10 @@ constexpr std::size_t on_a_page = 9, on_a_terminal = 5;
 /// The causes of statuses and messages.
 class ways_to {
  public:
-  ways_to(const std::vector<record>& loaded, const lexicon& words)
+  ways_to(evidence seen, const lexicon& words)
       : words_(words),
         finder_(words),
-        evidence_(evidence_in(loaded, words)),
+        evidence_(std::move(seen)),
         reports_(reports_of_causes(load_failures(failures_file()), words)) {}
   [[nodiscard]] explanation operator()(const std::string& text, std::size_t at_most) {
     finder_.add(text);
@@ -193,12 +232,12 @@ int show_message_index(print_form form) {
 namespace {
 
 /// By its name, or that of its status; nullptr where the status has none.
-const message_page* page_called(const std::string& name, const std::vector<record>& loaded,
+const message_page* page_called(const std::string& name, const std::set<std::string>& statuses,
                                 const lexicon& words) {
   const auto named = std::ranges::find(words.pages, name, &message_page::name);
   if (named != words.pages.end()) return &*named;
   try {
-    return words.page_of(status_called(name, loaded, words));
+    return words.page_of(status_called(name, statuses, words));
   } catch (const usage_error&) {
     std::vector<std::string> names;
     for (const message_page& page : words.pages) names.push_back(page.name);
@@ -213,13 +252,14 @@ const message_page* page_called(const std::string& name, const std::vector<recor
 int show_message_pages(const std::string& names, const std::vector<fs::path>& records, print_form form) {
   const std::vector<record> loaded = load_judged(records);
   const lexicon words = load_lexicon(explain_folder());
-  ways_to ways(loaded, words);
+  const recorded_answers answers = answers_in(loaded, words);
+  ways_to ways(answers.seen, words);
   const auto costs = measured_costs(records);
   const message_pages pages(words, loaded, costs, snippet_folders());
   form.markdown = form.markdown || terminal_of(std::cout).width == 0;
   std::istringstream all(names);
   for (std::string name; std::getline(all, name, ',');) {
-    const message_page* const page = page_called(name, loaded, words);
+    const message_page* const page = page_called(name, answers.statuses, words);
     if (page == nullptr)
       throw usage_error(fmt::format("no page is of {}; cufault causes --pages lists them", name));
     if (form.markdown && names.find(',') != names.npos) std::cout << "<!-- page " << name << " -->\n";
@@ -230,24 +270,31 @@ int show_message_pages(const std::string& names, const std::vector<fs::path>& re
 }
 
 int show_causes(const std::string& asked, const std::vector<fs::path>& records, bool all, print_form form) {
-  const std::vector<record> loaded = load_judged(records);
   const lexicon words = load_lexicon(explain_folder());
-  const std::string status = status_called(asked, loaded, words);
+  std::vector<record> loaded;
+  if (all || form.json || form.markdown) loaded = load_judged(records);
+  const recorded_answers answers = loaded.empty() ? answers_of(records, words) : answers_in(loaded, words);
+  if (answers.statuses.empty() && records_in(records).empty()) throw usage_error(no_record);
+  const std::string status = status_called(asked, answers.statuses, words);
   const message_page* const page = words.page_of(status);
   const bool has_no_name = status == status_wrong_numbers && page != nullptr && !page->texts.empty();
-  const explanation e = ways_to(loaded, words)(has_no_name ? page->texts.front() : status, on_a_terminal);
+  const explanation e =
+      ways_to(answers.seen, words)(has_no_name ? page->texts.front() : status, on_a_terminal);
+  const auto costs = measured_costs(records);
   if (form.json) {
     nlohmann::ordered_json json{
         {"schema", 1}, {"status", status}, {"ways", explanation_json(e, status)["causes"]}};
-    json.update(to_json(tables_of_causes(status, loaded, measured_costs(records))));
+    json.update(to_json(tables_of_causes(status, loaded, costs)));
     return print_json(json);
   }
   if (!e.causes.empty()) {
     print_heading(std::cout, "What had happened where a call returned " + status, 2, form.style());
-    print_ways(std::cout, e, form.style(), width_of_output(), measured_costs(records));
+    print_ways(std::cout, e, form.style(), width_of_output(), costs);
+  } else if (loaded.empty()) {
+    loaded = load_judged(records);
   }
-  if (all || form.markdown || e.causes.empty())
-    print_causes(std::cout, status, loaded, form.style(), measured_costs(records), width_of_output());
+  if (!loaded.empty())
+    print_causes(std::cout, status, loaded, form.style(), costs, width_of_output());
   else
     std::cout << "`cufault explain` ranks these by your program's output. --all: each recorded way, and each "
                  "remedy that was tried.\n";

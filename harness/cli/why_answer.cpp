@@ -9,6 +9,7 @@
 #include "reports/explain/explanation.hpp"
 #include "reports/explain/failed_calls.hpp"
 #include "reports/explain/printed_output.hpp"
+#include "reports/explain/recorded_answers.hpp"
 #include "reports/model/failures.hpp"
 #include "reports/printers/print_explanation.hpp"
 #include "reports/printers/table.hpp"
@@ -140,12 +141,10 @@ why_words why_answer(const why_run& run, const diagnosis* checks) {
     out.rows.push_back(
         {"", "No failure of a GPU library was seen: neither a call that failed nor words of one."});
   } else {
-    const std::vector<record> records = judged_records({default_recorded()});
     const auto reports = reports_of_causes(load_failures(failures_file()), known);
-    const evidence seen = evidence_in(records, known);
-    const looked_at_machine here = checks == nullptr
-                                       ? look_at_machine(records)
-                                       : looked_at_machine{.findings = findings_of_cases(*checks)};
+    const evidence seen = answers_of({default_recorded()}, known).seen;
+    const looked_at_machine here =
+        checks == nullptr ? look_at_machine() : looked_at_machine{.findings = findings_of_cases(*checks)};
     explanation e = explain(found, {known, seen, reports, here.findings, true});
     // Which cuBLAS the command loaded is not known: each line says with which versions it was measured.
     e.known_issues = known_of_failure(e.failure ? e.failure->call : "", e.failure ? e.failure->status : "",

@@ -15,7 +15,16 @@ else()
     set(DIRTY true)
   endif()
 endif()
+# Of the sources that judge and explain.
+file(GLOB_RECURSE SOURCES ${SOURCE_DIR}/reports/*.cpp ${SOURCE_DIR}/reports/*.hpp)
+list(FILTER SOURCES EXCLUDE REGEX /tests/)
+set(HASHES)
+foreach(SOURCE IN LISTS SOURCES)
+  file(MD5 ${SOURCE} HASH)
+  list(APPEND HASHES ${HASH})
+endforeach()
+string(MD5 REPORTS "${HASHES}")
 file(CONFIGURE OUTPUT ${OUTPUT} CONTENT [[
 #include "harness/cli/commit.hpp"
-const cufault::build_identity cufault::this_build{"@VERSION@", "@COMMIT@", @DIRTY@};
+const cufault::build_identity cufault::this_build{"@VERSION@", "@COMMIT@", @DIRTY@, "@REPORTS@"};
 ]] @ONLY)

@@ -240,6 +240,25 @@ class collector {
   std::map<std::string, std::size_t> remedies_{};  // by arm
 };
 
+/// Without copies of a record, whose trials count once.
+std::vector<const record*> without_copies(std::span<const record> all) {
+  struct alike {
+    std::size_t first;              // in `kept`
+    std::set<std::string> texts{};  // of all of them, where there are several: texts are long
+  };
+  std::map<std::pair<std::string, std::size_t>, alike> by_start;
+  std::vector<const record*> kept;
+  for (const record& r : all) {
+    const auto [at, is_new] = by_start.try_emplace({r.started, r.cases.size()}, alike{kept.size()});
+    if (auto& texts = at->second.texts; !is_new) {
+      if (texts.empty()) texts.insert(record_text(*kept[at->second.first]));
+      if (!texts.insert(record_text(r)).second) continue;
+    }
+    kept.push_back(&r);
+  }
+  return kept;
+}
+
 /// Calls of which a failure of one says much of another: "create", "product", "destroy"; empty for others.
 std::string_view family_of(std::string_view call) {
   const auto has = [&](std::string_view part) { return call.find(part) != std::string_view::npos; };
@@ -299,7 +318,7 @@ std::vector<failure_seen> failures_in(const observation& o, const lexicon& known
 
 evidence evidence_in(std::span<const record> records, const lexicon& known) {
   collector all(known);
-  for (const record& r : records) all.add(r);
+  for (const record* r : without_copies(records)) all.add(*r);
   return all.found();
 }
 

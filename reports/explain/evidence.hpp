@@ -24,6 +24,7 @@ inline constexpr const char *status_wrong_numbers = "WRONG_NUMBERS", *status_han
 /// A failure as a log tells it: a status, and the call that returned it where that is known.
 struct failure_seen {
   std::string status, call;
+  friend bool operator==(const failure_seen&, const failure_seen&) = default;
 };
 
 /// Trials by number, so that one in which several calls fail counts once. Not sorted.
@@ -43,6 +44,7 @@ struct recorded_failure {
   trial_numbers trials{};          ///< without those of sweeps
   /// What a check would have come out as, and in which trials: "last_error" -> "cudaErrorAssert" -> 12, 13.
   std::map<std::string, std::map<std::string, trial_numbers>> observed{};
+  friend bool operator==(const recorded_failure&, const recorded_failure&) = default;
 };
 
 /// What a log would name: of a framework's function the call that the text of its exception names, if it does.
@@ -58,6 +60,7 @@ struct recorded_remedy {
       answers{};  ///< arms of its case that show the same failure, or the one that it is against
   std::vector<failure_seen> failures{};             ///< that were there before it
   std::set<std::string> cleared_on{}, failed_on{};  ///< stack_label()
+  friend bool operator==(const recorded_remedy&, const recorded_remedy&) = default;
 };
 
 /// All that records say to `explain`. Arms that observed nothing say nothing, nor do those of a case whose control is unresolved.
@@ -66,9 +69,10 @@ struct evidence {
   std::vector<recorded_remedy> remedies;
   std::vector<std::string>
       unassigned;  ///< fault arms that fail and belong to no cause: the tables are not complete
+  friend bool operator==(const evidence&, const evidence&) = default;
 };
 
-/// Precondition: the records are judged.
+/// A copy of a record counts once. Precondition: the records are judged.
 evidence evidence_in(std::span<const record> records, const lexicon& known);
 
 /// The cause with the longest pattern that this CASE/ARM matches: index into lexicon::causes.

@@ -89,7 +89,7 @@ TEST_F(end_to_end, names_the_causes_of_a_status_and_a_status_that_nothing_return
   const auto typo = cufault({"causes", "CUBLAS_STATUS_ALOC_FAILED", recorded});
   EXPECT_EQ(typo.exit_code, 2);
   EXPECT_EQ(typo.stderr_text,
-            "cufault: no call returned CUBLAS_STATUS_ALOC_FAILED in 1 record; statuses are spelt as in "
+            "cufault: no recorded call returned CUBLAS_STATUS_ALOC_FAILED; statuses are spelt as in "
             "CUBLAS_STATUS_INTERNAL_ERROR, INTERNAL_ERROR or 14; did you mean CUBLAS_STATUS_ALLOC_FAILED?\n");
   for (const char* nothing : {"", " "}) {
     const auto refused = cufault({"causes", nothing, recorded});
