@@ -309,9 +309,9 @@ std::filesystem::path fetch_cublas_script();     ///< ci/fetch-cublas, with the 
 std::filesystem::path frameworks_folder();       ///< of run_trials.py
 std::vector<std::filesystem::path> own_paths();  ///< folders and files of this installation or build
 
-/// Reads the file that the build made of the records that come with cufault. Where it is of other sources, and for other records, it reads the records.
+/// What these records say. For the records that come with cufault the file of the build is read, unless it was made from other sources.
 recorded_answers answers_of(const std::vector<std::filesystem::path>& named, const lexicon& words);
-int make_answers();  ///< that file
+int make_answers();  ///< Writes that file. Returns the exit code.
 
 /// Records, judged by what they show: a control that failed silences its case, whatever the file says of itself. `families`: as
 /// load_families().

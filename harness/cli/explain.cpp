@@ -218,7 +218,7 @@ int explain_logs(const explain_arguments& arguments) {
   const std::vector<input> inputs = inputs_of(arguments.words);
   const lexicon words = load_lexicon(explain_folder());
   const evidence seen = answers_of(arguments.records, words).seen;
-  if (seen.failures.empty() && records_in(arguments.records).empty()) throw usage_error(no_record);
+  if (records_in(arguments.records).empty()) throw usage_error(no_record);
   const auto reports = reports_of_causes(load_failures(failures_file()), words);
   const std::optional<looked_at_machine> here =
       // Where there is no driver, the log is of another machine.

@@ -46,8 +46,8 @@ namespace fs = std::filesystem;
 namespace cufault {
 namespace {
 
-/// One of these, by its name or by that without its library: INTERNAL_ERROR, LaunchFailure.
-/// Also by its number, of cuBLAS before CUDA: 14, 700. Wrong numbers behind SUCCESS: WRONG_NUMBERS.
+/// The member of `statuses` that the user names: in full, without its library (INTERNAL_ERROR, LaunchFailure), or by number, of cuBLAS
+/// before CUDA (14, 700). WRONG_NUMBERS stands for wrong numbers behind SUCCESS. Throws usage_error.
 std::string status_called(const std::string& asked, const std::set<std::string>& statuses,
                           const lexicon& words) {
   if (in_lower_case(asked) == in_lower_case(status_wrong_numbers)) return status_wrong_numbers;
@@ -85,12 +85,13 @@ std::string digest_of_sources() {
   return digest_of({default_recorded(), explain_folder()}, this_build.reports);
 }
 
-std::optional<recorded_answers> answers_of_the_build(const lexicon& words) {
+/// Empty where the file is missing, damaged or made from other sources.
+std::optional<recorded_answers> answers_of_the_build() {
   std::error_code none;
   if (!fs::exists(answers_file(), none)) return {};
   try {
-    return read_answers(answers_file(), words, digest_of_sources());
-  } catch (const std::exception&) {  // a source cannot be read: whoever reads the records tells which
+    return read_answers(answers_file(), digest_of_sources());
+  } catch (const std::exception&) {  // A source cannot be read. Reading the records reports which one.
     return {};
   }
 }
@@ -99,7 +100,7 @@ std::optional<recorded_answers> answers_of_the_build(const lexicon& words) {
 
 recorded_answers answers_of(const std::vector<fs::path>& named, const lexicon& words) {
   if (named == records_to_read{default_recorded()})
-    if (auto made = answers_of_the_build(words)) return *std::move(made);
+    if (auto made = answers_of_the_build()) return *std::move(made);
   return answers_in(judged_records(named), words);
 }
 
@@ -108,7 +109,7 @@ int make_answers() {
   try {
     const std::string digest = digest_of_sources();  // first: a source that changes meanwhile has another one
     const lexicon words = load_lexicon(explain_folder());
-    write_answers(answers_file(), answers_in(judged_records({default_recorded()}), words), words, digest);
+    write_answers(answers_file(), answers_in(judged_records({default_recorded()}), words), digest);
   } catch (const std::exception& error) {
     std::cerr << fmt::format("cufault: {}; explain will read the records\n", error.what());
     write_whole(answers_file(), "");
@@ -274,7 +275,7 @@ int show_causes(const std::string& asked, const std::vector<fs::path>& records, 
   std::vector<record> loaded;
   if (all || form.json || form.markdown) loaded = load_judged(records);
   const recorded_answers answers = loaded.empty() ? answers_of(records, words) : answers_in(loaded, words);
-  if (answers.statuses.empty() && records_in(records).empty()) throw usage_error(no_record);
+  if (records_in(records).empty()) throw usage_error(no_record);
   const std::string status = status_called(asked, answers.statuses, words);
   const message_page* const page = words.page_of(status);
   const bool has_no_name = status == status_wrong_numbers && page != nullptr && !page->texts.empty();

@@ -15,13 +15,13 @@ else()
     set(DIRTY true)
   endif()
 endif()
-# Of the sources that judge and explain.
-file(GLOB_RECURSE SOURCES ${SOURCE_DIR}/reports/*.cpp ${SOURCE_DIR}/reports/*.hpp)
+# Identifies the sources that judge and explain.
+file(GLOB_RECURSE SOURCES RELATIVE ${SOURCE_DIR} ${SOURCE_DIR}/reports/*.cpp ${SOURCE_DIR}/reports/*.hpp ${SOURCE_DIR}/reports/*.inc)
 list(FILTER SOURCES EXCLUDE REGEX /tests/)
 set(HASHES)
 foreach(SOURCE IN LISTS SOURCES)
-  file(MD5 ${SOURCE} HASH)
-  list(APPEND HASHES ${HASH})
+  file(MD5 ${SOURCE_DIR}/${SOURCE} HASH)
+  list(APPEND HASHES ${SOURCE} ${HASH})
 endforeach()
 string(MD5 REPORTS "${HASHES}")
 file(CONFIGURE OUTPUT ${OUTPUT} CONTENT [[

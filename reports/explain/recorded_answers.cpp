@@ -10,8 +10,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <map>
-#include <stdexcept>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -19,52 +17,23 @@
 namespace fs = std::filesystem;
 
 namespace cufault {
+
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(failure_seen, status, call)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(recorded_failure, cause, call, status, natural, by_driver, framework, arms,
+                                   stacks, injected, trials, observed)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(recorded_remedy, arm, words, answers, failures, cleared_on, failed_on)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(evidence, failures, remedies, unassigned)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(recorded_answers, seen, statuses)
+
 namespace {
-
-using json = nlohmann::json;
-
-json row_of(const recorded_failure& f, const lexicon& known) {
-  return {known.causes[f.cause].id,
-          f.call,
-          f.status,
-          f.natural,
-          f.by_driver,
-          f.framework,
-          f.arms,
-          f.stacks,
-          f.injected,
-          f.trials,
-          f.observed};
-}
-json row_of(const recorded_remedy& r) {
-  json failures = json::array();
-  for (const failure_seen& f : r.failures) failures.push_back({f.status, f.call});
-  return {r.arm, r.words, r.answers, failures, r.cleared_on, r.failed_on};
-}
-
-recorded_failure failure_from(const json& row, const std::map<std::string, std::size_t>& causes) {
-  recorded_failure f{.cause = causes.at(row.at(0)), .call = row.at(1), .status = row.at(2)};
-  row.at(3).get_to(f.natural);
-  row.at(4).get_to(f.by_driver);
-  row.at(5).get_to(f.framework);
-  row.at(6).get_to(f.arms);
-  row.at(7).get_to(f.stacks);
-  row.at(8).get_to(f.injected);
-  row.at(9).get_to(f.trials);
-  row.at(10).get_to(f.observed);
-  return f;
-}
-recorded_remedy remedy_from(const json& row) {
-  recorded_remedy r{.arm = row.at(0), .words = row.at(1)};
-  row.at(2).get_to(r.answers);
-  for (const json& f : row.at(3)) r.failures.push_back({f.at(0), f.at(1)});
-  row.at(4).get_to(r.cleared_on);
-  row.at(5).get_to(r.failed_on);
-  return r;
-}
 
 std::string hash_of_text(std::string_view text) {
   return fmt::format("{:016x}", std::hash<std::string_view>()(text));
+}
+
+/// The line in front of this text.
+std::string head_of(std::string_view text, const std::string& digest) {
+  return nlohmann::json::array({digest, hash_of_text(text)}).dump() + '\n';
 }
 
 }  // namespace
@@ -92,44 +61,22 @@ recorded_answers answers_in(std::span<const record> judged, const lexicon& known
   return all;
 }
 
-void write_answers(const fs::path& file, const recorded_answers& all, const lexicon& known,
-                   const std::string& digest) {
-  std::string text;
-  const auto add = [&text](const char* what, json row) {
-    text += json::array({what, std::move(row)}).dump(-1, ' ', false, json::error_handler_t::replace) + '\n';
-  };
-  add("digest", digest);
-  for (const recorded_failure& f : all.seen.failures) add("failure", row_of(f, known));
-  for (const recorded_remedy& r : all.seen.remedies) add("remedy", row_of(r));
-  add("unassigned", all.seen.unassigned);
-  add("statuses", all.statuses);
-  add("end", hash_of_text(text));
-  write_whole(file, text);
+void write_answers(const fs::path& file, const recorded_answers& all, const std::string& digest) {
+  const std::string text = nlohmann::json(all).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  write_whole(file, head_of(text, digest) + text);
 }
 
-std::optional<recorded_answers> read_answers(const fs::path& file, const lexicon& known,
-                                             const std::string& digest) {
-  std::map<std::string, std::size_t> causes;
-  for (std::size_t i = 0; i < known.causes.size(); ++i) causes[known.causes[i].id] = i;
+std::optional<recorded_answers> read_answers(const fs::path& file, const std::string& digest) {
   try {
-    const std::string text = read_text(file);
-    recorded_answers all;
-    for (std::size_t at = 0, end = 0; (end = text.find('\n', at)) != std::string::npos; at = end + 1) {
-      const json pair = json::parse(std::string_view(text).substr(at, end - at));
-      const std::string what = pair.at(0);
-      const json& row = pair.at(1);
-      if (what == "digest" && row != digest) return {};
-      if (what == "failure") all.seen.failures.push_back(failure_from(row, causes));
-      if (what == "remedy") all.seen.remedies.push_back(remedy_from(row));
-      if (what == "unassigned") row.get_to(all.seen.unassigned);
-      if (what == "statuses") row.get_to(all.statuses);
-      if (what == "end" && row == hash_of_text(std::string_view(text).substr(0, at))) return all;
-    }
+    const std::string whole = read_text(file);
+    const std::size_t end = whole.find('\n');
+    if (end == std::string::npos) return {};
+    const std::string_view text = std::string_view(whole).substr(end + 1);
+    if (whole.substr(0, end + 1) != head_of(text, digest)) return {};
+    return nlohmann::json::parse(text).get<recorded_answers>();
   } catch (const input_error&) {  // it cannot be read
-  } catch (const json::exception&) {
-  } catch (const std::out_of_range&) {  // a cause that is no more
+    return {};
   }
-  return {};
 }
 
 }  // namespace cufault

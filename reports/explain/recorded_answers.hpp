@@ -26,11 +26,10 @@ recorded_answers answers_in(std::span<const record> judged, const lexicon& known
 /// Identifies the program, and names and contents of the JSON files in these folders. Throws input_error, or std::filesystem::filesystem_error.
 std::string digest_of(const std::vector<std::filesystem::path>& folders, std::string_view program);
 
-/// Makes the file or replaces it, in one step. `digest`: of what the answers are made from. Throws std::system_error.
-void write_answers(const std::filesystem::path& file, const recorded_answers& all, const lexicon& known,
-                   const std::string& digest);
+/// Makes the file or replaces it, in one step. `digest`: digest_of() the sources, the tables of `explain` among them: causes are kept by their
+/// index. The first line is the digest and a hash of the second, which is JSON. Throws std::system_error.
+void write_answers(const std::filesystem::path& file, const recorded_answers& all, const std::string& digest);
 /// Empty where the file is missing, damaged, cut off, or made from other sources: then the records are to be read.
-std::optional<recorded_answers> read_answers(const std::filesystem::path& file, const lexicon& known,
-                                             const std::string& digest);
+std::optional<recorded_answers> read_answers(const std::filesystem::path& file, const std::string& digest);
 
 }  // namespace cufault
