@@ -8,10 +8,15 @@
 
 #include <cublasLt.h>
 #include <cublas_v2.h>
+#include <cuda_runtime.h>
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <utility>
+#include <vector>
 
 /// What operations share.
 namespace cufault::operations {
@@ -106,33 +111,6 @@ inline make_operation fresh_product(const argument_check::product& described, ch
   return [described, made = std::move(made)] { return std::make_unique<checked_call>(described, made); };
 }
 
-/// cublasGemmEx, or its strided batch.
-inline cublasStatus_t by_gemm_ex(cublasHandle_t handle, checked_product& p) {
-  return gemm_ex(handle, p.described(), p.c.data());
-}
-
-/// cublasLtMatmul by the heuristic's first algorithm for the workspace, which is asked for before.
-class lt_matmul_operation final : public by_lt_handle {
- public:
-  explicit lt_matmul_operation(const argument_check::product& described, bool with_workspace = true)
-      : p_(described), given_bytes_(with_workspace ? workspace_bytes : 0) {
-    CUFAULT_REQUIRE(problem_.heuristic(lt(), given_bytes_, nullptr, 1));
-    if (problem_.results().empty()) throw not_provoked("the heuristic knows no algorithm for this product");
-  }
-  void prepare() override { p_.reset(); }
-  status_record make() override {
-    return record_of(problem_.multiply(lt(), p_.operands(), &problem_.results().front().algo,
-                                       given_bytes_ > 0 ? workspace() : nullptr, given_bytes_));
-  }
-  product_result check() override { return p_.finish(CUBLAS_STATUS_SUCCESS); }
-  [[nodiscard]] void* operand() const override { return p_.a.allocation(); }
-
- private:
-  checked_product p_;
-  lt_problem problem_{p_.described()};
-  std::size_t given_bytes_;
-};
-
 /// Extents of which no two are alike, and whole tiles.
 inline argument_check::product usual_product(cudaDataType ab = CUDA_R_32F, cudaDataType c = CUDA_R_32F) {
   argument_check::product p;
@@ -141,51 +119,130 @@ inline argument_check::product usual_product(cudaDataType ab = CUDA_R_32F, cudaD
   p.c.type = c;
   return p;
 }
-
-/// cublasSgemm of extents for which the host would compute too long: numbers are made and checked on the device (kernels/product.hpp).
-class sgemm_operation final : public by_handle {
- public:
-  explicit sgemm_operation(const product_extents& extents) : extents_(extents) {}
-  void prepare() override { CUFAULT_REQUIRE(prepare_product(extents_, block_.get(), fresh_seed(), &on_)); }
-  status_record make() override {
-    const auto& [m, n, k] = extents_;
-    const float one = 1, zero = 0;
-    return record_of(cublasSgemm(handle(), CUBLAS_OP_N, CUBLAS_OP_N, m, n, k, &one, on_.a, m, on_.b, k, &zero,
-                                 on_.c, extents_.ldc()));
-  }
-  product_result check() override {
-    product_result result{.waited = cudaDeviceSynchronize()};
-    product_check found;
-    if (result.waited == cudaSuccess) result.waited = check_product(extents_, block_.get(), &found);
-    result.right = result.waited == cudaSuccess && found.right();
-    return result;
-  }
-  [[nodiscard]] void* operand() const override { return block_.get(); }
-
- private:
-  product_extents extents_;
-  owned_memory block_ = new_memory(product_bytes(extents_));
-  product_operands on_{};
-};
-
-inline make_operation fresh_sgemm(int m, int n, int k) {
-  return [=] { return std::make_unique<sgemm_operation>(product_extents{.m = m, .n = n, .k = k}); };
+/// The same, with what `change` sets.
+template <class Change>
+argument_check::product usual_but(Change&& change, cudaDataType ab = CUDA_R_32F,
+                                  cudaDataType c = CUDA_R_32F) {
+  argument_check::product p = usual_product(ab, c);
+  change(p);
+  return p;
 }
 
 // ---- arrays ----
+
+using numbers = std::vector<double>;
+inline constexpr float zero = 0, one = 1, two = 2, three = 3;  // scalars of calls
 
 inline float* floats(const guarded_array& of) {
   return static_cast<float*>(of.data());
 }
 
+/// x + factor y, of each element.
+inline numbers sum_of(numbers x, double factor, const numbers& y) {
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] += factor * y[i];
+  return x;
+}
+
 /// Column-major A B of extents m x n x k, on the host.
-inline std::vector<double> product_of(std::span<const double> a, std::span<const double> b, int m, int n,
-                                      int k) {
+inline numbers product_of(std::span<const double> a, std::span<const double> b, int m, int n, int k) {
   argument_check::product p;
   p.m = m, p.n = n, p.k = k;
   p.a.leading_dimension = m, p.b.leading_dimension = k, p.c.leading_dimension = m;
-  return multiplied(p, 1, a, b, 0,
-                    std::vector<double>(static_cast<std::size_t>(m) * static_cast<std::size_t>(n)));
+  return multiplied(p, 1, a, b, 0, numbers(static_cast<std::size_t>(m) * static_cast<std::size_t>(n)));
+}
+
+/// Floats in pinned host memory, to and from which copies are asynchronous.
+class pinned_array {
+ public:
+  explicit pinned_array(std::size_t count) : count_(count) {
+    void* block = nullptr;
+    CUFAULT_REQUIRE(cudaHostAlloc(&block, count * sizeof(float), cudaHostAllocDefault));
+    block_.reset(static_cast<float*>(block));
+  }
+  [[nodiscard]] float* data() const { return block_.get(); }
+  void put(const numbers& all) {
+    std::transform(all.begin(), all.end(), data(), [](double x) { return static_cast<float>(x); });
+  }
+  [[nodiscard]] bool holds(const numbers& all) const {
+    return std::equal(all.begin(), all.end(), data(), data() + count_,
+                      [](double x, float y) { return static_cast<float>(x) == y; });
+  }
+
+ private:
+  std::size_t count_;
+  std::unique_ptr<float, destroy_by<cudaFreeHost>> block_;
+};
+
+// ---- routines ----
+
+/// A routine by a cuBLAS handle on arrays of floats in device memory: the inputs, then the output.
+struct routine {
+  struct arrays {
+    std::vector<float*> all;  ///< array by array, each as often as the batch has it
+    float** pointers = nullptr;
+    std::size_t batch = 1;
+    void* scratch = nullptr;
+    float* operator[](std::size_t array) const { return all[array * batch]; }
+    /// In device memory: where those of the batch are.
+    [[nodiscard]] float** pointers_to(std::size_t array) const { return pointers + array * batch; }
+  };
+  std::vector<std::size_t> inputs;  ///< elements of each
+  std::size_t output = 0;           ///< elements; 0: the last input is overwritten
+  cublasStatus_t (*call)(cublasHandle_t handle, const arrays& on);
+  /// Gets fresh numbers for the inputs, which it may change. Returns what the output, or the last input, has to hold afterwards.
+  numbers (*reference)(std::vector<numbers>& inputs);
+  std::size_t batch = 1;    ///< so many of each array
+  std::size_t scratch = 0;  ///< bytes of device memory for what else a routine of a batch writes
+  std::unique_ptr<operation> operator()() const;  ///< as operation_type::fresh
+};
+
+class routine_operation final : public by_handle {
+ public:
+  explicit routine_operation(const routine& of) : of_(of) {
+    std::vector<std::size_t> sizes = of_.inputs;
+    if (of_.output > 0) sizes.push_back(of_.output);
+    arrays_.reserve(sizes.size() * of_.batch);
+    for (const std::size_t size : sizes)
+      for (std::size_t i = 0; i < of_.batch; ++i)
+        on_.all.push_back(floats(arrays_.emplace_back(CUDA_R_32F, size)));
+    on_.batch = of_.batch;
+    if (of_.batch == 1) return;
+    const std::size_t bytes = on_.all.size() * sizeof(float*);
+    pointers_ = new_memory(bytes);
+    on_.pointers = static_cast<float**>(pointers_.get());
+    if (of_.scratch > 0) scratch_ = new_memory(of_.scratch);
+    on_.scratch = scratch_.get();
+    CUFAULT_REQUIRE(cudaMemcpy(pointers_.get(), on_.all.data(), bytes, cudaMemcpyDefault));
+  }
+  void prepare() override {
+    expected_.clear();
+    for (std::size_t i = 0; i < of_.batch; ++i) {
+      std::vector<numbers> inputs;
+      for (const std::size_t size : of_.inputs) inputs.push_back(small_numbers(size, fresh_seed()));
+      expected_.push_back(of_.reference(inputs));
+      for (std::size_t array = 0; array < inputs.size(); ++array)
+        arrays_[array * of_.batch + i].put(inputs[array]);
+      if (of_.output > 0) arrays_[inputs.size() * of_.batch + i].poison();
+    }
+  }
+  status_record make() override { return record_of(of_.call(handle(), on_)); }
+  product_result check() override {
+    product_result result;
+    for (std::size_t i = 0; i < of_.batch && (i == 0 || result.ok()); ++i)
+      result = compared(CUBLAS_STATUS_SUCCESS, arrays_[arrays_.size() - of_.batch + i], expected_[i]);
+    return result;
+  }
+
+ private:
+  routine of_;
+  std::vector<guarded_array> arrays_;
+  owned_memory pointers_, scratch_;
+  routine::arrays on_;
+  std::vector<numbers> expected_;
+};
+
+inline std::unique_ptr<operation> routine::operator()() const {
+  return std::make_unique<routine_operation>(*this);
 }
 
 }  // namespace cufault::operations

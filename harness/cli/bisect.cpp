@@ -455,9 +455,8 @@ class bisecting {
 
   /// Before releases are fetched, which takes minutes.
   void require_gpu_of(const std::string& case_name) const {
-    const bool needs = std::ranges::any_of(
-        all_properties(), [&](const case_properties& p) { return p.name == case_name && p.needs == "gpu"; });
-    if (!needs) return;
+    const failure_case* of = find_case(case_name);
+    if (of == nullptr || properties_of(*of).needs != "gpu") return;
     const std::string no_gpu = read_stack(own_path(), {}, nvml(), stop_).value("no_gpu", std::string());
     if (!no_gpu.empty()) throw usage_error("there is no GPU: " + no_gpu, exit_skipped);
   }

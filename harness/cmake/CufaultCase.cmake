@@ -4,9 +4,11 @@
 #   cufault_case(FAMILY/NAME TIER quick|full|nightly MEMORY shared|exclusive NEEDS gpu|host TIMEOUT SECONDS [PARTS N] [LAST] [NAMED]
 #                            [FRAMEWORK])
 #   cufault_made_case(FAMILY.NAME and the same)
+#   cufault_made_case(FAMILY.* and the same, with NAMED)
 #
 # The first adds cases/FAMILY/NAME.cpp to the program; the second is for a case that the program makes (register_cases in
-# harness/model/case.hpp), whose sources the caller adds. Each adds one CTest test, FAMILY.NAME.
+# harness/model/case.hpp), whose sources the caller adds; the third for those of a family that have no line. Such a case says itself whether it
+# fills the GPU (failure_case::memory). Each adds one CTest test, FAMILY.NAME.
 #   TIER    the first of `ctest --preset quick`, `full` and `nightly` that has it; so have those after it
 #   MEMORY  exclusive: fills the GPU: its arms run alone on it, but for those that the case names in run_beside_others; under CTest
 #           the case has the GPU to itself
@@ -51,8 +53,8 @@ function(cufault_case PATH)
 endfunction()
 
 function(cufault_made_case NAME)
-  if(NOT NAME MATCHES "^[a-z0-9_]+\\.[a-z0-9_]+$")
-    message(FATAL_ERROR "cufault_made_case(${NAME}): the name is not FAMILY.NAME of a-z, 0-9 and '_'")
+  if(NOT NAME MATCHES "^[a-z0-9_]+\\.([a-z0-9_]+|\\*)$")
+    message(FATAL_ERROR "cufault_made_case(${NAME}): the name is not FAMILY.* or FAMILY.NAME of a-z, 0-9 and '_'")
   endif()
   cufault_add_case(cufault_made_case ${NAME} ${ARGN})
 endfunction()

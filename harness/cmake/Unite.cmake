@@ -6,7 +6,7 @@
 #
 # With CUFAULT_UNITY_BUILD, six sources of TARGET are compiled as one, in the order of their list: what their headers instantiate is then compiled
 # once for the six, which is most of the work. So a name in an unnamed namespace must be in one source of its room only, also that of an overload.
-# REGISTERED: twelve as one, of small sources that each register one object, called `here`. That name may be in each source, and must be in no header.
+# REGISTERED: twelve as one, of sources that each register what they have by an object called `here`. That name may be in each source, and must be in no header.
 # TESTS: all as one, for they are compiled without optimisation. With CUFAULT_ANSWERS_ONLY so is each room: a machine of two cores has enough of them.
 #
 # Like precompiled headers (Precompiled.cmake), this hides that a source includes too little; ci/lint reads each source by itself.

@@ -25,8 +25,11 @@ const operation_type* find_operation(const std::string& name) {
   return registry<operation_type>::find(name);
 }
 
-register_operation::register_operation(operation_type o) {
-  registry<operation_type>::add("operation", std::move(o));
+register_operations::register_operations(std::initializer_list<operation_type> all) {
+  for (operation_type each : all) {
+    if (each.summary.empty()) each.summary = each.step.api;
+    registry<operation_type>::add("operation", std::move(each));
+  }
 }
 
 }  // namespace cufault

@@ -10,6 +10,7 @@
 #include <cuda_runtime.h>
 
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <string>
 #include <vector>
@@ -51,7 +52,7 @@ enum class own_handle { none, cublas, cublaslt };
 struct operation_type {
   std::string name{};     ///< unique: a-z, 0-9, '_'; cells and the sweep are called by it: "sgemm_split_k"
   step_name step{};       ///< its identity in records: "cublasSgemm", "split_k"
-  std::string summary{};  ///< a few words: "cublasSgemm that splits k"
+  std::string summary{};  ///< a few words: "cublasSgemm that splits k"; empty: the function
   make_operation fresh{};
   bool has_operand = false;  ///< operation::operand() is not null
   std::string smaller{},
@@ -77,9 +78,9 @@ const operation_type* find_operation(const std::string& name);
 /// Why it cannot be registered; empty if it can.
 std::string defect_of(const operation_type& o);
 
-/// Adds an operation at program start. A malformed one ends the program with a line that says why.
-struct register_operation {
-  explicit register_operation(operation_type o);
+/// Adds operations at program start. One without a summary gets the name of its function. A malformed one ends the program with a line that says why.
+struct register_operations {
+  register_operations(std::initializer_list<operation_type> all);
 };
 
 }  // namespace cufault

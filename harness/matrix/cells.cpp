@@ -178,6 +178,7 @@ failure_case case_of(const fault_type& f, const vocabulary& v) {
   c.name = std::string(matrix_family) + f.name;
   c.summary = f.summary;
   c.made_up = f.made_up;
+  c.memory = f.memory;
   arm& control = c.add("control", arm_kind::control, "every operation, cold and then warm, and no fault",
                        [&f, &all = v.operations](trial& t) { run_control(t, f, all); });
   if (f.arrange) f.arrange(control);

@@ -99,6 +99,8 @@ struct failure_case {
   std::vector<arm> arms{};  ///< at least one control and one fault
   /// Its faults are injected or stand-ins: they do not show that this happens without cufault.
   bool made_up = false;
+  /// Where one line of cases/CMakeLists.txt is for all cases of its family (FAMILY.*); a line of its own says it otherwise.
+  memory_class memory = memory_class::shared;
 
   /// Adds an arm in the usual environment: code is loaded lazily, and handles get the default workspace. What else it needs is
   /// set on what this returns, before the next arm is added.

@@ -7,13 +7,16 @@
 
 namespace cufault {
 
-const case_properties& properties_of(const failure_case& c) {
-  const auto& all = all_properties();
-  const auto found =
-      std::find_if(all.begin(), all.end(), [&](const case_properties& p) { return p.name == c.name; });
-  if (found == all.end())
-    throw std::logic_error(c.name + " registers a case that has no such line in cases/CMakeLists.txt");
-  return *found;
+case_properties properties_of(const failure_case& c) {
+  const std::string of_family = c.name.substr(0, c.name.find('.')) + ".*";
+  for (const std::string& name : {c.name, of_family}) {
+    const auto found = std::ranges::find(all_properties(), std::string_view(name), &case_properties::name);
+    if (found == all_properties().end()) continue;
+    case_properties its = *found;
+    if (name == of_family) its.name = c.name, its.memory = c.memory;
+    return its;
+  }
+  throw std::logic_error(c.name + " registers a case that has no such line in cases/CMakeLists.txt");
 }
 
 std::string_view to_string(test_tier tier) {

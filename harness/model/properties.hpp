@@ -24,8 +24,8 @@ struct case_properties {
 
 const std::vector<case_properties>& all_properties();
 
-/// Throws std::logic_error for a case that has no line.
-const case_properties& properties_of(const failure_case& c);
+/// By the line of the case, or that of its family, FAMILY.*. Throws std::logic_error where there is neither. Its name points into `c`.
+case_properties properties_of(const failure_case& c);
 
 std::string_view to_string(test_tier tier);
 /// The first tier that has the arm (failure_case::in_tier). A counterpart shows what its natural arm shows: once a night is enough.
