@@ -14,21 +14,21 @@
 
 namespace cufault {
 
-/// A kernel of another process on the same GPU fails, and the process stays. Time-sliced, or under MPS, both clients of one server. Arrived: the neighbour
-/// was told of its error, and this process has made no call since. Synchronised: this process has waited for the device, whatever that returned.
-inline fault_type beside_failing(device_fault which, bool under_mps, std::string name, std::string summary,
-                                 memory_class memory, std::string quick_operation) {
-  fault_type f;
-  f.name = std::move(name);
-  f.summary = std::move(summary);
-  f.kind = under_mps ? "mps" : "neighbour";
-  if (under_mps) f.timings = {timing::arrived, timing::synchronised};
-  f.cells = isolation::lasting;
-  f.memory = memory;
-  f.under_mps = under_mps;
+/// Of the kind "neighbour", time-sliced, or "mps", under MPS.
+inline fault_type beside_another_process(fault_type f) {
+  f.under_mps = f.kind == "mps";
   f.takes_seconds = true;
-  f.quick_operation = std::move(quick_operation);
-  f.provoke = [which, under_mps](world& w) {
+  f.memory = memory_class::exclusive;
+  return f;
+}
+
+/// A kernel of another process on the same GPU fails, and the process stays. Arrived: the neighbour
+/// was told of its error, and this process has made no call since. Synchronised: this process has waited for the device, whatever that returned.
+inline fault_type beside_failing(device_fault which, fault_type f) {
+  f = beside_another_process(std::move(f));
+  if (f.under_mps) f.timings = {timing::arrived, timing::synchronised};
+  f.cells = isolation::lasting;
+  f.provoke = [which, under_mps = f.under_mps](world& w) {
     require_mps(under_mps);
     auto& other = w.keep<neighbour>(w.of_trial().device(), which);
     w.undo_by([&other] { other.end(); });
@@ -41,17 +41,9 @@ inline fault_type beside_failing(device_fault which, bool under_mps, std::string
 /// A kernel of another process occupies the GPU for neighbour::longest_hang_ms, and the operation is made meanwhile. Whether the kernel still runs when
 /// the operation is complete is a step: a GPU that is shared lets the operation pass. Where the kernel has ended, the operation waited for it if it took
 /// about as long as the kernel ran, and took longer on its own account otherwise: both are measured.
-inline fault_type beside_hanging(bool under_mps, std::string name, std::string summary, memory_class memory,
-                                 std::string quick_operation) {
-  fault_type f;
-  f.name = std::move(name);
-  f.summary = std::move(summary);
-  f.kind = under_mps ? "mps" : "neighbour";
-  f.memory = memory;
-  f.under_mps = under_mps;
-  f.takes_seconds = true;
-  f.quick_operation = std::move(quick_operation);
-  f.around = [under_mps](world& w, const std::function<void()>& operate) {
+inline fault_type beside_hanging(fault_type f) {
+  f = beside_another_process(std::move(f));
+  f.around = [under_mps = f.under_mps](world& w, const std::function<void()>& operate) {
     require_mps(under_mps);
     auto& other = w.keep<neighbour>(w.of_trial().device(), std::nullopt);
     w.undo_by([&other] { other.end(); });

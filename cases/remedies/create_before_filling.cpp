@@ -19,10 +19,10 @@ struct used_handle {
   cublasHandle_t handle = new_handle();
 };
 
-const register_remedy here{{.name = "create_before_filling",
-                            .words = "a handle that is made and used first, before memory is filled",
-                            .answers = {"memory", "pool", "failed_create"},
-                            .before = [](world& w) { w.keep<used_handle>(); }}};
+const register_remedies here{{.name = "create_before_filling",
+                              .words = "a handle that is made and used first, before memory is filled",
+                              .answers = {"memory", "pool", "failed_create"},
+                              .before = [](world& w) { w.keep<used_handle>(); }}};
 
 }  // namespace
 }  // namespace cufault

@@ -8,15 +8,15 @@ namespace cufault {
 namespace {
 
 /// An empty value: the variable is not set.
-register_remedy by_variable(const std::string& name, std::vector<std::string> answers,
-                            const std::string& variable, const std::string& value) {
-  return register_remedy({.name = name,
-                          .words = value.empty() ? "unset " + variable : variable + "=" + value,
-                          .answers = std::move(answers),
-                          .environment = {{variable, value}}});
+remedy_type by_variable(const std::string& name, std::vector<std::string> answers,
+                        const std::string& variable, const std::string& value) {
+  return {.name = name,
+          .words = value.empty() ? "unset " + variable : variable + "=" + value,
+          .answers = std::move(answers),
+          .environment = {{variable, value}}};
 }
 
-const register_remedy here[]{
+const register_remedies here{
     // Threads of F-MEM-02 and F-LIF-08. Kernels are loaded with the library, not at the first call on a full device or during a capture.
     by_variable("eager_loading", {"memory", "pool", "capture"}, "CUDA_MODULE_LOADING", "EAGER"),
     // This project, to see whether eager loading alone makes the difference. Code is loaded only when it is called, so that the first
@@ -41,17 +41,17 @@ const register_remedy here[]{
     by_variable("workspace_8_1", {"memory", "capture"}, "CUBLAS_WORKSPACE_CONFIG", ":8:1"),
     // This project, to see whether the variables alone make the difference. The driver then takes the libraries' machine code for the GPU, and
     // compiles PTX where there is none.
-    register_remedy({.name = "no_code_variables",
-                     .words = "unset CUDA_FORCE_PTX_JIT and CUDA_DISABLE_PTX_JIT",
-                     .answers = {"code"},
-                     .environment = {{"CUDA_FORCE_PTX_JIT", ""}, {"CUDA_DISABLE_PTX_JIT", ""}}}),
+    {.name = "no_code_variables",
+     .words = "unset CUDA_FORCE_PTX_JIT and CUDA_DISABLE_PTX_JIT",
+     .answers = {"code"},
+     .environment = {{"CUDA_FORCE_PTX_JIT", ""}, {"CUDA_DISABLE_PTX_JIT", ""}}},
     // Threads of F-STK-01, and messages of PyTorch about failed kernels. A diagnosis, because the launch of the kernel that breaks then returns
     // its error, before cuBLAS is called.
-    register_remedy({.name = "blocking_launches",
-                     .words = "CUDA_LAUNCH_BLOCKING=1",
-                     .answers = {"dead_context"},
-                     .environment = {{"CUDA_LAUNCH_BLOCKING", "1"}},
-                     .diagnosis = true})};
+    {.name = "blocking_launches",
+     .words = "CUDA_LAUNCH_BLOCKING=1",
+     .answers = {"dead_context"},
+     .environment = {{"CUDA_LAUNCH_BLOCKING", "1"}},
+     .diagnosis = true}};
 
 }  // namespace
 }  // namespace cufault

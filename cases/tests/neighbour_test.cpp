@@ -114,7 +114,7 @@ class neighbours : public testing::Test {
   [[nodiscard]] observation beside_hanging_kernel(const std::function<void()>& operate) const {
     fake.mps = 0;
     world w(timing::none, {});
-    beside_hanging(false, "hang", "it hangs", memory_class::exclusive, "any").around(w, operate);
+    beside_hanging({.kind = "neighbour"}).around(w, operate);
     return told();
   }
   [[nodiscard]] pid_t daemon() const {

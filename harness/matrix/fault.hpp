@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <map>
 #include <string>
 #include <vector>
@@ -33,7 +34,7 @@ enum class isolation {
 };
 
 /// A state that is brought about on purpose, of the process, the device or the environment. It meets every operation and every remedy that
-/// answers it: a file of cases/faults registers it, and nothing else names it.
+/// answers it: an entry in cases/faults, and nothing else names it.
 struct fault_type {
   std::string name{};             ///< unique: a-z, 0-9, '_'; its case is matrix.NAME
   std::string summary{};          ///< one line
@@ -83,9 +84,9 @@ struct fault_type {
 const std::vector<fault_type>& all_faults();  ///< by name
 std::string defect_of(const fault_type& f);   ///< empty if it is well formed
 
-/// Adds a fault at program start. A malformed one ends the program with a line that says why.
-struct register_fault {
-  explicit register_fault(fault_type f);
+/// Adds faults at program start. A malformed one ends the program with a line that says why.
+struct register_faults {
+  register_faults(std::initializer_list<fault_type> all);
 };
 
 }  // namespace cufault

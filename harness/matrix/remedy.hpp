@@ -5,6 +5,7 @@
 #include "harness/matrix/fault.hpp"
 
 #include <functional>
+#include <initializer_list>
 #include <map>
 #include <string>
 #include <vector>
@@ -46,9 +47,9 @@ const std::vector<remedy_type>& all_remedies();  ///< by name
 std::string defect_of(const remedy_type& r);     ///< empty if it is well formed
 bool answers(const remedy_type& r, const fault_type& f);
 
-/// Adds a remedy at program start. A malformed one ends the program with a line that says why.
-struct register_remedy {
-  explicit register_remedy(remedy_type r);
+/// Adds remedies at program start. A malformed one ends the program with a line that says why.
+struct register_remedies {
+  register_remedies(std::initializer_list<remedy_type> all);
 };
 
 }  // namespace cufault

@@ -59,8 +59,8 @@ std::string defect_of(const fault_type& f) {
   return {};
 }
 
-register_fault::register_fault(fault_type f) {
-  registry<fault_type>::add("fault", std::move(f));
+register_faults::register_faults(std::initializer_list<fault_type> all) {
+  for (const fault_type& each : all) registry<fault_type>::add("fault", each);
 }
 
 // ---- remedies ----
@@ -95,8 +95,8 @@ bool answers(const remedy_type& r, const fault_type& f) {
                              [&](const auto& set) { return usual.environment[set.first] != set.second; });
 }
 
-register_remedy::register_remedy(remedy_type r) {
-  registry<remedy_type>::add("remedy", std::move(r));
+register_remedies::register_remedies(std::initializer_list<remedy_type> all) {
+  for (const remedy_type& each : all) registry<remedy_type>::add("remedy", each);
 }
 
 // ---- the world ----
