@@ -83,7 +83,8 @@ fault_type captured(fault_type f, capture_of what, cudaStreamCaptureMode mode,
 }
 
 const register_faults here{
-    // What fails   Operations that allocate, wait or use the legacy stream; so it does in the other modes, capture_relaxed and capture_thread_local.
+    // What fails   Operations that allocate, wait or use the legacy stream; so it does in the other modes, capture_relaxed and
+    //              capture_thread_local.
     captured({.name = "capture_global", .summary = "its stream is captured, in the global mode"},
              capture_of::its_stream, cudaStreamCaptureModeGlobal),
     captured({.name = "capture_relaxed", .summary = "its stream is captured, in the relaxed mode"},

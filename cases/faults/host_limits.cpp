@@ -26,7 +26,6 @@ const register_faults here{
     {.name = "address_space_limit",
      .summary = "the process may map no more than 64 MiB of further memory",
      .kind = "host_limit",
-     .cells = isolation::process,
      .provoke = [](world& w) { lower(w, RLIMIT_AS, mapped_now().all + (rlim_t{64} << 20)); }},
     // What fails   With cuBLAS 13.1.0 on an H200: first calls of a process that create a handle, set it up or load code. Most end the process
     //              by SIGABRT, some return EXECUTION_FAILED or INTERNAL_ERROR, and cublasLtMatrixTransform returns SUCCESS with wrong
@@ -36,7 +35,6 @@ const register_faults here{
     {.name = "host_memory_limit",
      .summary = "the process may have no more than 4 MiB of further memory of the host",
      .kind = "host_limit",
-     .cells = isolation::process,
      .provoke = [](world& w) { lower(w, RLIMIT_DATA, mapped_now().data + (rlim_t{4} << 20)); }},
     // What fails   Of what was tried cudaMallocAsync alone, cold (reports/pages/evidence/matrix.md). Looked for: what opens a file.
     // Why          A limit of the process is reached: no descriptor that is free lies below it.
@@ -55,11 +53,11 @@ const register_faults here{
          }},
     // What fails   Nothing that was tried (reports/pages/evidence/matrix.md). Looked for: what starts a thread.
     // Why          A limit of the user is reached.
-    // Documented   setrlimit(2), RLIMIT_NPROC. It does not hold for root and for privileged processes: the trial's process gives them up permanently.
+    // Documented   setrlimit(2), RLIMIT_NPROC. It does not hold for root and for privileged processes: the trial's process gives them up
+    //              permanently.
     {.name = "thread_limit",
      .summary = "the user may start no further thread",
      .kind = "host_limit",
-     .cells = isolation::process,
      .provoke = [](world& w) {
        if (geteuid() == 0) give_up_privileges();
        lower(w, RLIMIT_NPROC, rlim_t{0});

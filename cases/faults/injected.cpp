@@ -16,7 +16,8 @@ namespace cufault {
 namespace {
 
 /// The rule that the next driver call that `function` matches fails, from any library. It replaces all rules of the process, and the
-/// destructor removes all of them. The constructor throws not_provoked where libcufault.so is not preloaded, setup_failed where it refuses the rule.
+/// destructor removes all of them. The constructor throws not_provoked where libcufault.so is not preloaded, setup_failed where it
+/// refuses the rule.
 class failing_driver_call {
  public:
   failing_driver_call(const std::string& function, const std::string& code) {

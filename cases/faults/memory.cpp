@@ -78,8 +78,8 @@ class device_memory_pressure {
   std::uint64_t left_ = 0;
 };
 
-/// All device memory, in the device's default pool: freed by cudaFreeAsync, and nobody has waited for the device since. An object of a world. Throws
-/// setup_failed.
+/// All device memory, in the device's default pool: freed by cudaFreeAsync, and nobody has waited for the device since. An object of a
+/// world. Throws setup_failed.
 class freed_pool_memory {
  public:
   explicit freed_pool_memory(int device) : pool_(device) {}
@@ -101,15 +101,21 @@ class freed_pool_memory {
   std::optional<small_blocks> rest_;
 };
 
-/// Operations are ready, `first` is done, and then the device is full but for the level.
-fault_type full_device(
-    fault_type f, std::function<void()> first = [] {}) {
-  f.kind = "memory";
-  f.levels = {0, 64};
-  f.unit = "MiB free";
+/// It lasts, and leaves no memory, or so little that what an operation loads counts.
+fault_type without_memory(fault_type f) {
   f.cells = isolation::lasting;
   f.cold_apart = f.fills_device = true;
   f.memory = memory_class::exclusive;
+  return f;
+}
+
+/// Operations are ready, `first` is done, and then the device is full but for the level.
+fault_type full_device(
+    fault_type f, std::function<void()> first = [] {}) {
+  f = without_memory(std::move(f));
+  f.kind = "memory";
+  f.levels = {0, 64};
+  f.unit = "MiB free";
   f.provoke = [first = std::move(first)](world& w) {
     first();
     auto& held = w.keep<device_memory_pressure>(static_cast<std::uint64_t>(w.level()) << 20);
@@ -119,8 +125,8 @@ fault_type full_device(
   return f;
 }
 
-/// Another process holds device memory, so that the level is left, until the cell or its remedy ends it. At level 0 this process, if it has a context, takes
-/// the last small blocks.
+/// Another process holds device memory, so that the level is left, until the cell or its remedy ends it. At level 0 this process, if it
+/// has a context, takes the last small blocks.
 void hold_memory_in_another_process(world& w, bool has_context = true) {
   auto& other = w.keep<other_process>(w.of_trial().device(), static_cast<std::uint64_t>(w.level()) << 20);
   small_blocks* const rest = has_context && w.level() == 0 ? &w.keep<small_blocks>() : nullptr;
@@ -168,22 +174,18 @@ const register_faults here{
                  .environment = {{"CUDA_MODULE_LOADING", "LAZY"}}},
                 [] { CUFAULT_REQUIRE(product(new_handle())); }),
     // What fails   What needs device memory, while the program's own pool has all of it, freed in stream order and not waited for.
-    // Why          cudaFreeAsync gives memory back to its pool. Until somebody waits for the device nobody else gets it; after that, cudaMalloc takes
-    //              it from the pool, whatever the pool may keep (memory.pool_keeps_memory).
+    // Why          cudaFreeAsync gives memory back to its pool. Until somebody waits for the device nobody else gets it; after that,
+    //              cudaMalloc takes it from the pool, whatever the pool may keep (memory.pool_keeps_memory).
     // Documented   CUDA Runtime API, cudaMemPoolTrimTo.
-    {.name = "full_pool",
-     .summary = "the program's memory pool has all device memory, freed and not waited for",
-     .kind = "pool",
-     .cells = isolation::lasting,
-     .cold_apart = true,
-     .fills_device = true,
-     .memory = memory_class::exclusive,
-     .provoke =
-         [](world& w) {
-           auto& kept = w.keep<freed_pool_memory>(w.of_trial().device());
-           w.undo_by([&kept] { kept.release(); });
-           w.renew_by([&kept] { kept.fill_and_free(); });
-         }},
+    without_memory({.name = "full_pool",
+                    .summary = "the program's memory pool has all device memory, freed and not waited for",
+                    .kind = "pool",
+                    .provoke =
+                        [](world& w) {
+                          auto& kept = w.keep<freed_pool_memory>(w.of_trial().device());
+                          w.undo_by([&kept] { kept.release(); });
+                          w.renew_by([&kept] { kept.fill_and_free(); });
+                        }}),
     // What fails   Nothing that was tried (reports/pages/evidence/matrix.md).
     // Why          What is free lies in pieces between what is held.
     // Documented   Nowhere for cudaMalloc, whose addresses are virtual. memory.fragmentation has the same for single calls.
@@ -200,16 +202,12 @@ const register_faults here{
          }},
     // What fails   What needs device memory, while another process holds it: this process can do nothing about it.
     // Documented   cuBLAS documentation, CUBLAS_STATUS_ALLOC_FAILED.
-    {.name = "full_by_another_process",
-     .summary = "device memory is held by another process",
-     .kind = "memory",
-     .levels = {0, 64},
-     .unit = "MiB free",
-     .cells = isolation::lasting,
-     .cold_apart = true,
-     .fills_device = true,
-     .memory = memory_class::exclusive,
-     .provoke = [](world& w) { hold_memory_in_another_process(w); }},
+    without_memory({.name = "full_by_another_process",
+                    .summary = "device memory is held by another process",
+                    .kind = "memory",
+                    .levels = {0, 64},
+                    .unit = "MiB free",
+                    .provoke = [](world& w) { hold_memory_in_another_process(w); }}),
     // What fails   The first call that makes a context, which takes device memory.
     // Documented   CUDA Runtime API, cudaErrorMemoryAllocation (2).
     {.name = "full_before_context",
@@ -217,31 +215,26 @@ const register_faults here{
      .kind = "memory",
      .levels = {0, 256},
      .unit = "MiB free",
-     .cells = isolation::process,
      .fills_device = true,
      .memory = memory_class::exclusive,
      .before_context = true,
      .provoke = [](world& w) { hold_memory_in_another_process(w, false); }},
-    // What fails   Warm, while another client of the MPS server holds the device memory: cublasCreate (ALLOC_FAILED) and cudaMalloc; the other 9 operations that
-    //              were tried work.
+    // What fails   Warm, while another client of the MPS server holds the device memory: cublasCreate (ALLOC_FAILED) and cudaMalloc; the
+    //              other 9 operations that were tried work.
     // Documented   Multi-Process Service, provisioning: CUDA_MPS_PINNED_DEVICE_MEM_LIMIT limits what a client can allocate.
-    {.name = "mps_neighbour_full",
-     .summary = "device memory is held by another client of the MPS server",
-     .kind = "memory",
-     .levels = {0},
-     .unit = "MiB free",
-     .cells = isolation::lasting,
-     .cold_apart = true,
-     .fills_device = true,
-     .memory = memory_class::exclusive,
-     .under_mps = true,
-     .takes_seconds = true,
-     .quick_operation = "kernel_launch",
-     .provoke =
-         [](world& w) {
-           require_mps(true);
-           hold_memory_in_another_process(w);
-         }},
+    without_memory({.name = "mps_neighbour_full",
+                    .summary = "device memory is held by another client of the MPS server",
+                    .kind = "memory",
+                    .levels = {0},
+                    .unit = "MiB free",
+                    .under_mps = true,
+                    .takes_seconds = true,
+                    .quick_operation = "kernel_launch",
+                    .provoke =
+                        [](world& w) {
+                          require_mps(true);
+                          hold_memory_in_another_process(w);
+                        }}),
     // What fails   Nothing that was tried (reports/pages/evidence/matrix.md).
     // Why          Each handle takes device memory, and host memory.
     // Documented   cuBLAS documentation, cublasCreate: it allocates.

@@ -38,9 +38,9 @@ inline fault_type beside_failing(device_fault which, fault_type f) {
   return f;
 }
 
-/// A kernel of another process occupies the GPU for neighbour::longest_hang_ms, and the operation is made meanwhile. Whether the kernel still runs when
-/// the operation is complete is a step: a GPU that is shared lets the operation pass. Where the kernel has ended, the operation waited for it if it took
-/// about as long as the kernel ran, and took longer on its own account otherwise: both are measured.
+/// A kernel of another process occupies the GPU for neighbour::longest_hang_ms, and the operation is made meanwhile. Whether the kernel
+/// still runs when the operation is complete is a step: a GPU that is shared lets the operation pass. Where the kernel has ended, the
+/// operation waited for it if it took about as long as the kernel ran, and took longer on its own account otherwise: both are measured.
 inline fault_type beside_hanging(fault_type f) {
   f = beside_another_process(std::move(f));
   f.around = [under_mps = f.under_mps](world& w, const std::function<void()>& operate) {

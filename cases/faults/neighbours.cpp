@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A kernel of another process on the same GPU fails or does not end: time-sliced, or both processes clients of one MPS server.
-// Documented   Multi-Process Service, introduction: without it, processes take turns on the GPU, each in its own context. Error containment: a fatal fault
-//              of one client can end all clients of the GPU.
+// Documented   Multi-Process Service, introduction: without it, processes take turns on the GPU, each in its own context. Error
+//              containment: a fatal fault of one client can end all clients of the GPU.
 #include "cases/faults/neighbour.hpp"
 
 namespace cufault {
@@ -35,8 +35,8 @@ const register_faults here{
                                         .summary = "a kernel of another client of the MPS server trapped",
                                         .kind = "mps",
                                         .quick_operation = "sgemm_64"}),
-    // What fails   Each of the 11 operations that were tried, or the call behind it, warm, after a synchronisation: the context is damaged as by an illegal
-    //              address of its own.
+    // What fails   Each of the 11 operations that were tried, or the call behind it, warm, after a synchronisation: the context is
+    //              damaged as by an illegal address of its own.
     // Why          Likewise.
     beside_failing(
         device_fault::illegal_address,

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 //
-// The workspace of a handle: none, too small, gone, misaligned, or written by others. Documented where nothing else is said: cuBLAS documentation, cublasSetWorkspace.
+// The workspace of a handle: none, too small, gone, misaligned, or written by others. Documented where nothing else is said: cuBLAS
+// documentation, cublasSetWorkspace.
 #include "harness/kit/device_block.hpp"
 #include "harness/kit/own_stream.hpp"
 #include "harness/matrix/world.hpp"
@@ -36,7 +37,8 @@ fault_type of_given_workspace(fault_type f) {
 constexpr std::size_t usual_bytes = 32 << 20;
 
 const register_faults here{
-    // What fails   With cuBLAS 13.1.0 on an H200: reductions, with NOT_SUPPORTED or EXECUTION_FAILED; cublasStrsmBatched does not return within 30 s. Products are right.
+    // What fails   With cuBLAS 13.1.0 on an H200: reductions, with NOT_SUPPORTED or EXECUTION_FAILED; cublasStrsmBatched does not return
+    //              within 30 s. Products are right.
     // Why          Algorithms that need more than there is are left out.
     of_given_workspace({.name = "no_workspace",
                         .summary = "a workspace of no bytes was set",

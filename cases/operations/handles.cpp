@@ -143,9 +143,10 @@ class set_workspace final : public by_handle {
 };
 
 const register_operations here{
-    // It asks the driver for hundreds of things, and tells its caller with one status which of them it did not get: NOT_INITIALIZED, ALLOC_FAILED or INVALID_VALUE by the cuBLAS documentation.
-    // Apart: on a full H200 with eager loading (cuBLAS 13.1.0) a cold call returned NOT_INITIALIZED alone, and ALLOC_FAILED where other operations were
-    // made ready in the process. One that failed can keep later ones from working (the fault failed_create).
+    // It asks the driver for hundreds of things, and tells its caller with one status which of them it did not get: NOT_INITIALIZED,
+    // ALLOC_FAILED or INVALID_VALUE by the cuBLAS documentation.
+    // Apart: on a full H200 with eager loading (cuBLAS 13.1.0) a cold call returned NOT_INITIALIZED alone, and ALLOC_FAILED where other
+    // operations were made ready in the process. One that failed can keep later ones from working (the fault failed_create).
     {.name = "cublas_create",
      .step = {"cublasCreate"},
      .fresh = fresh<create_handle>,
@@ -158,8 +159,8 @@ const register_operations here{
      .fresh = fresh<destroy_handle>,
      .product = by_new_handle},
     // It asks the driver for what cublasCreate asks for, but makes no stream and no memory of its own.
-    // Apart: after a kernel broke (H200, cuBLAS 13.1.0), a cold call returned INTERNAL_ERROR alone, and NOT_INITIALIZED where other operations were made
-    // ready in the process.
+    // Apart: after a kernel broke (H200, cuBLAS 13.1.0), a cold call returned INTERNAL_ERROR alone, and NOT_INITIALIZED where other
+    // operations were made ready in the process.
     {.name = "lt_create",
      .step = {"cublasLtCreate"},
      .fresh = fresh<create_lt_handle>,

@@ -39,8 +39,8 @@ numbers make_triangular_system(std::vector<numbers>& in) {
   return x;
 }
 
-/// A becomes the product of whole numbers L and U, so that its factors are exact. Returns L below the diagonal, which is 1 in L and in U, and U above: as
-/// the call leaves them. Few are not 0, so that products stay exact.
+/// A becomes the product of whole numbers L and U, so that its factors are exact. Returns L below the diagonal, which is 1 in L and in U,
+/// and U above: as the call leaves them. Few are not 0, so that products stay exact.
 numbers make_factors(std::vector<numbers>& in) {
   numbers both = in[0], l(square), u(square);
   for (int column = 0; column < rows; ++column)

@@ -217,8 +217,8 @@ const register_operations here{
      .fresh = fresh_product(usual_but([](auto& p) { p.scalar = CUDA_C_32F; }, CUDA_C_32F, CUDA_C_32F),
                             by(cublasCgemm)),
      .has_operand = true},
-    // Apart: after a kernel broke (H200, cuBLAS 13.1.0), a cold call returned EXECUTION_FAILED where other operations were made ready in the process, and
-    // INTERNAL_ERROR alone.
+    // Apart: after a kernel broke (H200, cuBLAS 13.1.0), a cold call returned EXECUTION_FAILED where other operations were made ready in
+    // the process, and INTERNAL_ERROR alone.
     {.name = "dgemm",
      .step = {"cublasDgemm"},
      .fresh = fresh_product(usual_but([](auto& p) { p.scalar = CUDA_R_64F, p.compute = CUBLAS_COMPUTE_64F; },

@@ -82,7 +82,8 @@ const vector_result::function dot{
           return sum;
         }};
 
-/// All of one magnitude, 1, 2 or 4: the root of 65536 squares is exact, but cuBLAS 13.1.0 rounds on the way (reports/recorded/2026-11-22-matrix-runs.txt).
+/// All of one magnitude, 1, 2 or 4: the root of 65536 squares is exact, but cuBLAS 13.1.0 rounds on the way
+/// (reports/recorded/2026-11-22-matrix-runs.txt).
 numbers of_one_magnitude(std::size_t count, std::uint64_t seed) {
   const double magnitude = 1 << seed % 3;
   numbers all = small_numbers(count, seed);

@@ -1,22 +1,20 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// Tables of the cases of Python frameworks against what frameworks/python can run, and trials of it with small fakes of the frameworks.
+// Tables of Python frameworks: the arms that they become, and what frameworks/python has for them. Trials with small fakes of the frameworks.
+#include "reports/model/frameworks.hpp"
+
 #include "harness/model/case.hpp"
 #include "harness/system/process.hpp"
 #include "harness/system/temporary_folder.hpp"
-#include "reports/model/api_functions.hpp"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include <algorithm>
-#include <cctype>
+#include <filesystem>
 #include <fstream>
-#include <map>
 #include <set>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -26,105 +24,18 @@ namespace {
 namespace fs = std::filesystem;
 using testing::AllOf;
 using testing::HasSubstr;
-using testing::IsEmpty;
 using testing::Not;
 
-std::vector<std::string> split(const std::string& text, char at) {
-  std::vector<std::string> parts;
-  std::istringstream in(text);
-  for (std::string part; std::getline(in, part, at);) parts.push_back(part);
-  return parts;
-}
-
 /// What run_trials.py reports, by a Python without site-packages.
-std::string reported(const std::vector<std::string>& words, spawn_options options = {}) {
-  options.argv = {PYTHON3, "-S", "-B", std::string(FRAMEWORKS) + "/run_trials.py"};
+std::string reported(const std::vector<std::string>& words, spawn_options options = {},
+                     const fs::path& scripts = FRAMEWORKS) {
+  options.argv = {PYTHON3, "-S", "-B", scripts / "run_trials.py"};
   options.argv.insert(options.argv.end(), words.begin(), words.end());
   std::string said;
   const process_result ended = run_process(options, [&](std::string_view bytes) { said += bytes; });
   EXPECT_EQ(ended.exit_code, 0) << ended.stderr_text;
   return said;
 }
-
-/// What Python has for the arms of a family, and what of it the tables name.
-class vocabulary {
- public:
-  explicit vocabulary(const std::string& family)
-      : family_(family), all_(nlohmann::json::parse(reported({"vocabulary", family}))) {
-    for (const failure_case& c : all_cases())
-      if (c.name.starts_with(family + "."))
-        for (const arm& a : c.arms) take(c.name.substr(family.size() + 1), a);
-    use_operation(all_["next_product"]);
-  }
-  /// Of arms that Python cannot run.
-  [[nodiscard]] const std::vector<std::string>& wrong() const { return wrong_; }
-  /// What no arm names.
-  [[nodiscard]] std::vector<std::string> unused() const {
-    std::vector<std::string> found;
-    const auto look = [&](const char* kind, const std::set<std::string>& used) {
-      for (const auto& [name, what] : all_.at(kind).items())
-        if (!used.contains(name)) found.push_back(family_ + ": " + kind + " " + name);
-    };
-    look("operations", operations_);
-    look("remedies", remedies_);
-    for (const std::string name : all_.at("faults"))
-      if (!faults_.contains(name)) found.push_back(family_ + ": fault " + name);
-    for (const auto& [name, operation] : all_.at("arms").items()) {
-      // Python has an arm of the case "operations" for each of them.
-      const bool made = name == "operations/" + operation.get<std::string>();
-      if (!made && !arms_.contains(name)) found.push_back(family_ + ": arm " + name);
-    }
-    return found;
-  }
-  [[nodiscard]] const std::set<std::string>& rules() const { return rules_; }
-  [[nodiscard]] std::set<std::string> known_rules() const { return all_.at("rules"); }
-  /// Names of steps that are in no list.
-  [[nodiscard]] std::vector<std::string> unknown_steps() const {
-    std::vector<std::string> found;
-    for (const auto& [name, api] : all_.at("operations").items())
-      if (!is_step_name(api.get<std::string>())) found.push_back(api);
-    return found;
-  }
-
- private:
-  void take(const std::string& fault, const arm& a) {
-    if (const auto free_form = all_["arms"].find(fault + "/" + a.name); free_form != all_["arms"].end()) {
-      arms_.insert(fault + "/" + a.name);
-      if (!free_form->get<std::string>().empty()) use_operation(*free_form);
-      return;
-    }
-    if (a.name == "control") return;
-    const auto say = [&](const std::string& what) { wrong_.push_back(fault + "/" + a.name + ": " + what); };
-    const auto parts = split(a.name, '+');
-    auto words = split(parts[0], '.');
-    if (!all_["operations"].contains(words[0])) return say("no operation " + words[0]);
-    use_operation(words[0]);
-    const std::set<std::string> faults = all_["faults"];
-    if (!faults.contains(fault)) return say("no fault " + fault);
-    faults_.insert(fault);
-    words.erase(words.begin());
-    if (fault.starts_with("injected")) take_rule(words, say);
-    if (parts.size() == 1) return;
-    if (parts[1] == "new_process") return;  // the server's own
-    if (!all_["remedies"].contains(parts[1])) return say("no remedy " + parts[1]);
-    const auto& remedy = all_["remedies"][parts[1]];
-    if (remedy["in_place"] != !a.against.empty()) say("is in place from the start on one side alone");
-    remedies_.insert(parts[1]);
-    const std::string instead = remedy["operation"];
-    if (!instead.empty()) use_operation(instead);
-  }
-  template <class Say>
-  void take_rule(const std::vector<std::string>& words, const Say& say) {
-    if (words.size() != 1 || !known_rules().contains(words[0])) return say("no rule");
-    rules_.insert(words[0]);
-  }
-  void use_operation(const std::string& name) { operations_.insert(name); }
-
-  std::string family_;
-  nlohmann::json all_;
-  std::vector<std::string> wrong_;
-  std::set<std::string> operations_, faults_, remedies_, arms_, rules_;
-};
 
 TEST(text_of_an_exception, names_a_status) {
   const auto status_named_by = [](const std::string& text) {
@@ -146,16 +57,46 @@ TEST(text_of_an_exception, names_a_status) {
 }
 
 TEST(tables_of_frameworks, name_what_python_has_and_nothing_else) {
-  std::set<std::string> rules, known;
-  for (const char* family : {"pytorch", "jax", "cupy"}) {
-    const vocabulary v(family);
-    EXPECT_THAT(v.wrong(), IsEmpty());
-    EXPECT_THAT(v.unused(), IsEmpty());
-    EXPECT_THAT(v.unknown_steps(), IsEmpty());
-    rules.insert(v.rules().begin(), v.rules().end());
-    known = v.known_rules();
-  }
-  EXPECT_EQ(rules, known) << "a rule that no framework has an arm for";
+  for (const python_framework& f : python_frameworks) EXPECT_EQ(reported({"check", std::string(f.name)}), "");
+}
+
+TEST(tables_of_frameworks, that_name_something_else_are_told) {
+  const temporary_folder folder{"cufault-frameworks-test-"};
+  fs::copy(FRAMEWORKS, folder.path() / "python", fs::copy_options::recursive);
+  const fs::path file = folder.path() / "python/framework_trials/jax.json";
+  std::ifstream in(file);
+  nlohmann::json table = nlohmann::json::parse(in);
+  auto& cases = table["cases"];
+  cases["operations"]["arms"].push_back({{"arm", "no_such"}, {"summary", "without a fault"}});
+  cases["cached_arrays"]["arms"][0]["dead_ends"]["delete_all"] = nlohmann::json::array();
+  cases.erase("index_out_of_range");
+  table["functions"].erase(0);
+  std::ofstream(file) << table;
+  EXPECT_EQ(reported({"check", "jax"}, {}, folder.path() / "python"),
+            "no operation no_such\nno fault operations\nno remedy delete_all\nno arm for operation take\n"
+            "no row for arm index_out_of_range/take\nno function jax.device_put");
+}
+
+TEST(tables_of_frameworks, become_arms) {
+  const arm* const given_less = find_arm("pytorch.live_tensors", "matmul.8+no_workspace");
+  ASSERT_NE(given_less, nullptr);
+  EXPECT_EQ(given_less->kind, arm_kind::remedy);
+  EXPECT_EQ(given_less->against, "matmul.8");
+  EXPECT_EQ(given_less->environment.at("CUBLAS_WORKSPACE_CONFIG"), ":0:0");
+  EXPECT_THAT(given_less->claims, testing::ElementsAre("S2-12"));
+  const arm* const tried = find_arm("pytorch.live_tensors", "matmul.8+retry");
+  ASSERT_NE(tried, nullptr);
+  EXPECT_EQ(tried->kind, arm_kind::dead_end);
+  EXPECT_EQ(tried->against, "");
+  const arm* const diagnosed = find_arm("pytorch.index_out_of_range", "matmul+blocking_launches");
+  ASSERT_NE(diagnosed, nullptr);
+  EXPECT_EQ(diagnosed->kind, arm_kind::diagnosis);
+  const arm* const injected = find_arm("jax.injected", "later_matmul.event");
+  ASSERT_NE(injected, nullptr);
+  EXPECT_EQ(injected->repeats, 5);
+  EXPECT_EQ(injected->environment.at("XLA_PYTHON_CLIENT_PREALLOCATE"), "false");
+  EXPECT_EQ(injected->environment.at("CUFAULT_STRICT"), "1");
+  EXPECT_EQ(find_arm("jax.injected", "later_matmul.event+retry"), nullptr);
 }
 
 /// What a trial reports whose forked process does this, in `how` it is forked.
@@ -217,8 +158,8 @@ def fault(world):
             raise RuntimeError("CUDA error: device-side assert triggered")
         return [1]
     world.make("torch.nn.Embedding", "index_out_of_range", call)
-framework = cells.Framework("torch", {"matmul": Product}, {"fault": fault},
-                            {"look": cells.Remedy("look", in_place=True, diagnosis=True)}, next_product="matmul")
+framework = cells.Framework({"remedies": {"look": {"in_place": True, "diagnosis": True}}}, {"matmul": Product}, {"fault": fault},
+                            {"look": cells.Remedy()}, next_product="matmul")
 trial.arm = "matmul+look"
 cells.run_cell(cells.World(trial, framework, None), "fault")
 )py");

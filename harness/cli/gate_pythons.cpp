@@ -5,6 +5,7 @@
 #include "harness/cli/selection.hpp"
 #include "harness/system/process.hpp"
 #include "reports/judge/comparison.hpp"
+#include "reports/model/frameworks.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ostream.h>
@@ -62,7 +63,8 @@ void print_packages(const python_environment& baseline, const python_environment
 int gate_pythons(const gate_arguments& arguments) {
   run_arguments running = arguments.run;
   running.quiet = true;
-  if (running.names.empty()) running.names = {"pytorch", "jax", "cupy"};
+  if (running.names.empty())
+    for (const python_framework& f : python_frameworks) running.names.emplace_back(f.name);
   // Of a program with fewer cases: those that it has.
   std::erase_if(running.names, [&](const std::string& name) {
     return arguments.run.names.empty() &&

@@ -53,7 +53,7 @@ struct arm {
   std::string against{};              ///< for a remedy in place from the start: the fault arm that it answers
   std::string counterpart_of{};       ///< for a fault that is injected: the fault arm that has it for real
   std::function<void(trial&)> body{};  ///< runs in a child process: its own, but see shares_process
-  /// "pytorch", "jax" or "cupy": in place of a body, cases/frameworks has what runs in the Python that was given (cufault run --python).
+  /// The name of a framework: in place of a body, cases/frameworks has what runs in the Python that was given (cufault run --python).
   std::string framework{};
   need needs = need::gpu;
   std::map<std::string, std::string> environment{};  ///< set for the trial; an empty value unsets

@@ -6,6 +6,7 @@
 #include "harness/run/lanes.hpp"
 #include "harness/system/process.hpp"
 #include "reports/base/json_input.hpp"
+#include "reports/model/frameworks.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -13,8 +14,8 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdlib>
+#include <iterator>
 #include <sstream>
 #include <system_error>
 #include <utility>
@@ -22,16 +23,9 @@
 namespace cufault {
 namespace {
 
-struct framework_name {
-  const char *family, *title, *package;
-};
-constexpr std::array frameworks{framework_name{"cupy", "CuPy", "cupy"}, framework_name{"jax", "JAX", "jax"},
-                                framework_name{"pytorch", "PyTorch", "torch"}};
-
-const framework_name& named(const std::string& family) {
-  const auto found = std::find_if(frameworks.begin(), frameworks.end(),
-                                  [&](const framework_name& f) { return f.family == family; });
-  if (found == frameworks.end()) throw std::out_of_range("no framework is called " + family);
+const python_framework& named(const std::string& family) {
+  const auto* const found = std::ranges::find(python_frameworks, family, &python_framework::name);
+  if (found == std::end(python_frameworks)) throw std::out_of_range("no framework is called " + family);
   return *found;
 }
 
@@ -139,7 +133,7 @@ void python_environment::import_all(const std::vector<std::string>& families, in
     const nlohmann::json told = nlohmann::json::parse(
         report.is_object() ? report.value("said", std::string()) : std::string(), nullptr, false);
     const std::string family = asked.at(answer->lane);
-    const framework_name& f = named(family);
+    const python_framework& f = named(family);
     std::string& wrong = imports_[family];
     if (!failed.empty() || !told.is_object())
       wrong =
@@ -191,13 +185,12 @@ nlohmann::json python_environment::for_stack() const {
 std::map<std::string, std::string> python_environment::keys() const {
   std::map<std::string, std::string> keys;
   const nlohmann::json packages = found_->value("packages", nlohmann::json::object());
-  for (const framework_name& f : frameworks)
+  for (const python_framework& f : python_frameworks)
     for (const auto& [name, version] : packages.items()) {
       // CuPy's package is named by the toolkit: cupy-cuda13x.
-      const bool is_it =
-          name == f.package || (f.family == std::string_view("cupy") && name.starts_with("cupy-"));
+      const bool is_it = name == f.package || (f.name == "cupy" && name.starts_with("cupy-"));
       if (!is_it || !version.is_string()) continue;
-      keys[f.family] = release_of(version.get<std::string>());
+      keys[std::string(f.name)] = release_of(version.get<std::string>());
     }
   return keys;
 }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reports/evidence/baselines.hpp"
 
+#include "reports/model/frameworks.hpp"
 #include "reports/model/record_parts.hpp"
 #include "reports/model/stack_folder.hpp"
 
@@ -48,8 +49,8 @@ std::string label_of(const recorded_stack& s, std::span<const std::string_view> 
     if (const auto found = s.keys.find(std::string(key)); found != s.keys.end())
       label += fmt::format("{}{} {}", label.empty() ? "" : ", ", name, found->second);
   };
-  for (const auto& [name, key] : {std::pair{"PyTorch", "pytorch"}, {"JAX", "jax"}, {"CuPy", "cupy"}})
-    if (std::find(keys.begin(), keys.end(), key) != keys.end()) add(name, key);
+  for (const python_framework& f : python_frameworks)
+    if (std::find(keys.begin(), keys.end(), f.name) != keys.end()) add(f.title, f.name);
   add("cuBLAS", "cublas");
   if (std::find(keys.begin(), keys.end(), "other_cublas") != keys.end()) add("second cuBLAS", "other_cublas");
   return label;
@@ -99,8 +100,11 @@ struct baselines::state {
   /// All stacks that have the arm and say something; `only_here`: of those, stacks that cannot be further away than 0.
   std::vector<candidate> candidates(const std::string& case_name, const std::string& key,
                                     const stack_keys& here, bool only_here) {
-    static constexpr std::array<std::string_view, 5> any_key{"cublas", "compute_capability", "pytorch", "jax",
-                                                             "cupy"};
+    static const auto any_key = [] {
+      std::vector<std::string_view> keys{"cublas", "compute_capability"};
+      for (const python_framework& f : python_frameworks) keys.push_back(f.name);
+      return keys;
+    }();
     const std::string family_name = family_of_case(case_name);
     std::vector<candidate> found;
     for (recorded_stack& s : stacks) {

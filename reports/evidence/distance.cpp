@@ -2,17 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reports/evidence/distance.hpp"
 
+#include "reports/model/frameworks.hpp"
+
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cstddef>
 #include <system_error>
 
 namespace cufault {
 namespace {
-
-/// Families of cases whose library under test is a framework: the family has the name of its key.
-constexpr std::array<std::string_view, 3> framework_keys{"pytorch", "jax", "cupy"};
 
 constexpr std::string_view library_minor =
     "which kernels a call launches, and what a handle allocates, changes between minor versions";
@@ -50,23 +48,21 @@ version version_from(std::string_view text) {
 }
 
 std::span<const distance_row> distance_table() {
-  static constexpr std::array rows{
-      distance_row{"compute_capability", version_part::major, 200,
-                   "each generation has kernels of its own, and limits of its own"},
-      distance_row{"compute_capability", version_part::minor, 100,
-                   "one generation shares most kernels; shared memory and the number of SMs differ"},
-      distance_row{"cublas", version_part::minor, 10, library_minor},
-      distance_row{"cublas", version_part::major, std::nullopt, library_major},
-      distance_row{"other_cublas", version_part::minor, 10, library_minor},
-      distance_row{"other_cublas", version_part::major, std::nullopt, library_major},
-      distance_row{"pytorch", version_part::minor, 10, library_minor},
-      distance_row{"pytorch", version_part::major, std::nullopt, library_major},
-      distance_row{"jax", version_part::minor, 10, library_minor},
-      distance_row{"jax", version_part::major, std::nullopt, library_major},
-      distance_row{"cupy", version_part::minor, 10, library_minor},
-      distance_row{"cupy", version_part::major, std::nullopt, library_major},
-  };
-  return rows;
+  static const auto all = [] {
+    std::vector<distance_row> rows{
+        {"compute_capability", version_part::major, 200,
+         "each generation has kernels of its own, and limits of its own"},
+        {"compute_capability", version_part::minor, 100,
+         "one generation shares most kernels; shared memory and the number of SMs differ"}};
+    std::vector<std::string_view> libraries{"cublas", "other_cublas"};
+    for (const python_framework& f : python_frameworks) libraries.push_back(f.name);
+    for (const std::string_view key : libraries) {
+      rows.push_back({key, version_part::minor, 10, library_minor});
+      rows.push_back({key, version_part::major, std::nullopt, library_major});
+    }
+    return rows;
+  }();
+  return all;
 }
 
 std::vector<std::string_view> keys_that_matter(const std::string& case_name, const arm_result& arm) {
@@ -74,12 +70,9 @@ std::vector<std::string_view> keys_that_matter(const std::string& case_name, con
   const bool on_gpu =
       !arm.any_architecture && std::any_of(arm.trials.begin(), arm.trials.end(),
                                            [](const observation& o) { return o.context != "none"; });
-  const auto framework =
-      std::find_if(framework_keys.begin(), framework_keys.end(), [&](std::string_view name) {
-        return case_name.starts_with(name) && case_name.substr(name.size()).starts_with('.');
-      });
-  if (framework != framework_keys.end()) keys.push_back(*framework);
-  if (framework == framework_keys.end() || on_gpu) keys.emplace_back("cublas");
+  const python_framework* const its = framework_of_case(case_name);
+  if (its != nullptr) keys.push_back(its->name);
+  if (its == nullptr || on_gpu) keys.emplace_back("cublas");
   if (arm.second_cublas) keys.emplace_back("other_cublas");
   if (on_gpu) keys.emplace_back("compute_capability");
   return keys;

@@ -8,6 +8,7 @@
 #include "reports/judge/usual_messages.hpp"
 #include "reports/model/api_functions.hpp"
 #include "reports/model/cell_name.hpp"
+#include "reports/model/frameworks.hpp"
 
 #include <fmt/format.h>
 
@@ -286,10 +287,8 @@ std::uint64_t distinct(trial_numbers trials) {
 }
 
 std::string framework_of(std::string_view arm) {
-  for (const auto& [framework, family] :
-       {std::pair{"PyTorch", "pytorch."}, {"JAX", "jax."}, {"CuPy", "cupy."}})
-    if (arm.starts_with(family)) return framework;
-  return {};
+  const python_framework* const its = framework_of_case(arm);
+  return its != nullptr ? std::string(its->title) : "";
 }
 
 std::optional<std::size_t> cause_of_arm(const lexicon& known, const std::string& arm) {

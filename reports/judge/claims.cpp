@@ -5,6 +5,7 @@
 #include "reports/base/json_fields.hpp"
 #include "reports/judge/judge.hpp"
 #include "reports/judge/remedy_outcome.hpp"
+#include "reports/model/frameworks.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -183,8 +184,7 @@ std::optional<word> says_of(const claim& what, const case_result& c, const arm_r
 }
 
 bool is_of_framework(const claim_evidence& e) {
-  return e.case_name.starts_with("pytorch.") || e.case_name.starts_with("jax.") ||
-         e.case_name.starts_with("cupy.");
+  return framework_of_case(e.case_name) != nullptr;
 }
 
 /// What arms say together, the made-up ones or the others; empty where none says anything.

@@ -39,34 +39,13 @@ inline constexpr std::array own_works{
     own_work{"load.cublas", "the loader on a pair of cuBLAS and cuBLASLt"},
 };
 
-/// Functions of Python frameworks, whose step is what a user calls. Their status is OK, what the exception's text names, or else its type.
-inline constexpr std::array<std::string_view, 26> framework_functions{
-    "cupy.cuda.Graph",
-    "cupy.empty",
-    "cupy.linalg.solve",
-    "cupy.matmul",
-    "cupy.take",
-    "jax.device_put",
-    "jax.jit",
-    "jax.lax.dot_general",
-    "jax.numpy.linalg.solve",
-    "jax.numpy.matmul",
-    "jax.numpy.take",
-    "jax.value_and_grad",
-    "torch._scaled_mm",
-    "torch.Tensor.to",
-    "torch.addmm",
-    "torch.bmm",
-    "torch.cuda.CUDAGraph",
-    "torch.cuda.cublas_gemm",
-    "torch.empty",
-    "torch.gather",
-    "torch.linalg.solve",
-    "torch.matmul",
-    "torch.nn.Embedding",
-    "torch.nn.Linear",
-    "torch.optim.SGD",
-    "torch.randn",
+/// Functions of Python frameworks, as their tables list them (frameworks.hpp), whose step is what a user calls. Their status is OK, what the exception's text names, or else its type.
+inline constexpr std::string_view framework_functions[] = {
+#define CUFAULT_FRAMEWORK(name, title, package)
+#define CUFAULT_FRAMEWORK_FUNCTION(name) name,
+#include "frameworks.inc"
+#undef CUFAULT_FRAMEWORK
+#undef CUFAULT_FRAMEWORK_FUNCTION
 };
 
 /// Of an API function; empty for what is in no list. Positions and not pointers: with -fsanitize=null, GCC 12 takes no pointer into an
@@ -86,7 +65,7 @@ constexpr std::string_view library_of(std::string_view name) {
 constexpr bool is_step_name(std::string_view name) {
   for (std::size_t i = 0; i < own_works.size(); ++i)
     if (own_works[i].name == name) return true;
-  for (std::size_t i = 0; i < framework_functions.size(); ++i)
+  for (std::size_t i = 0; i < std::size(framework_functions); ++i)
     if (framework_functions[i] == name) return true;
   return !library_of(name).empty();
 }

@@ -20,7 +20,7 @@ inline constexpr int record_schema = 5;
 
 /// The keys of a stack that conditions can name, as text: "cublas" "13.1.0", "cublaslt", "driver"
 /// "580.159.04", "runtime" "13.0", "compute_capability" "9.0", "memory_gib" "139" (of the GPU), "module_loading" "LAZY",
-/// "other_cublas" "12.4.5" or "none"; "pytorch" "2.11.0", "jax" and "cupy" of the Python that was given. A key that is
+/// "other_cublas" "12.4.5" or "none"; "pytorch" "2.11.0" and the other frameworks of the Python that was given. A key that is
 /// unknown on this machine (no GPU, say) is absent.
 using stack_keys = std::map<std::string, std::string>;
 

@@ -7,6 +7,7 @@
 #include "reports/base/lines.hpp"
 #include "reports/model/arm_line.hpp"
 #include "reports/model/cost.hpp"
+#include "reports/model/frameworks.hpp"
 #include "reports/model/record_parts.hpp"
 
 #include <fmt/format.h>
@@ -141,14 +142,13 @@ std::string stack_folder_name(const nlohmann::json& stack) {
              other = key_of(stack, "other_cublas");
   std::string gpu = gpu_name(stack);
   gpu.erase(0, gpu.starts_with("NVIDIA ") ? 7 : 0);
-  const auto of_framework = [&](const char* name) {
-    const std::string version = key_of(stack, name);
-    return version.empty() ? version : fmt::format("{}-{}", name, version);
-  };
+  std::vector<std::string> parts{gpu, driver, cublas.empty() ? "" : "cublas-" + cublas,
+                                 other.empty() || other == "none" ? "" : "other-" + other};
+  for (const python_framework& f : python_frameworks)
+    if (const std::string version = key_of(stack, std::string(f.name).c_str()); !version.empty())
+      parts.push_back(fmt::format("{}-{}", f.name, version));
   std::string folder;
-  for (const std::string& part : {gpu, driver, cublas.empty() ? "" : "cublas-" + cublas,
-                                  other.empty() || other == "none" ? "" : "other-" + other,
-                                  of_framework("pytorch"), of_framework("jax"), of_framework("cupy")}) {
+  for (const std::string& part : parts) {
     if (part.empty()) continue;
     folder += folder.empty() ? "" : "-";
     for (const char c : part) {

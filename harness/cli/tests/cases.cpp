@@ -25,6 +25,11 @@
 #include <thread>
 #include <vector>
 
+namespace cufault {
+std::vector<failure_case> framework_cases(const std::string& family,
+                                          std::string_view only);  // cases/frameworks
+}
+
 const std::vector<cufault::case_properties>& cufault::all_properties() {
   static const std::vector<case_properties> all{
       {"road.create", "quick", "host", memory_class::shared, 60},
@@ -603,6 +608,12 @@ const register_case first{road_create()}, second{road_levels()}, third{road_set_
     moves{road_moves()}, shared{road_shared()}, eighth{road_rows()}, ninth{sweep_road()},
     tenth{road_counterpart()}, configured{road_configured()}, compared{road_compared()},
     operations{operations_of_a_framework()};
+const register_cases on_the_cpu{
+    "pytorch", [](std::string_view only) {
+      std::vector<failure_case> all = framework_cases("pytorch", only);
+      std::erase_if(all, [](const failure_case& c) { return c.name != "pytorch.on_the_cpu"; });
+      return all;
+    }};
 
 }  // namespace
 }  // namespace cufault

@@ -138,19 +138,20 @@ class Operation:
 class Remedy:
     """What somebody recommends. In place from the start: `before`. Afterwards: `after`; `operation` replaces the one that failed."""
 
-    words: str
     before: Optional[Callable[[World], None]] = None
     after: Optional[Callable[[World], None]] = None
     operation: str = ""
+    # By the table of the framework:
+    words: str = ""
     in_place: bool = False  # from the start: a variable of the arm, or `before`
     diagnosis: bool = False  # shows which call fails, and clears nothing
 
 
 @dataclass
 class Framework:
-    """The vocabulary of a framework. A new operation, fault or remedy is an entry here and a word in the C++ table beside."""
+    """What a framework has for the arms of its table, NAME.json. A remedy that is a variable alone needs no entry."""
 
-    package: str  # that is imported
+    table: Dict[str, Any]
     operations: Dict[str, Callable[[World], Operation]] = field(default_factory=dict)
     faults: Dict[str, Callable[[World], None]] = field(default_factory=dict)
     remedies: Dict[str, Remedy] = field(default_factory=dict)
@@ -163,6 +164,13 @@ class Framework:
     last_error: Callable[[], str] = error_of_shared_runtime  # of the CUDA runtime that the framework uses; peeked at, not reset
     product_in_new_process: Optional[Callable[[int, int], bool]] = None  # device, seed: of a module, so that "spawn" can name it
     before_start: frozenset = frozenset()  # faults that are brought about before there is a context
+
+    def __post_init__(self) -> None:
+        for name, said in self.table["remedies"].items():
+            if name in self.remedies or "environment" in said:
+                remedy = self.remedies.setdefault(name, Remedy())
+                remedy.words = said.get("words", "")
+                remedy.in_place, remedy.diagnosis = said.get("in_place", False), said.get("diagnosis", False)
 
 
 def parsed(arm: str) -> "tuple[str, List[str], List[str]]":

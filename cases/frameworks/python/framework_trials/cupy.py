@@ -14,6 +14,7 @@ from framework_trials.cells import FORKED_CHILD, Framework, Operation, Remedy, W
 from framework_trials.faults import FAULTS
 from framework_trials.numbers import same, small_integers
 from framework_trials.protocol import NotProvoked, error_of_shared_runtime
+from framework_trials.tables import table_of
 
 
 class Product(Operation):
@@ -356,23 +357,17 @@ OPERATIONS: Dict[str, Any] = {
 }
 
 REMEDIES = {
-    "retry": Remedy("catch the exception and do it again"),
-    "del": Remedy("del the arrays", after=drop),
-    "free_all_blocks": Remedy("free_all_blocks()", after=lambda w: cupy.get_default_memory_pool().free_all_blocks()),
-    "del_and_free_all_blocks": Remedy("del the arrays; free_all_blocks()", after=drop_and_free),
-    "smaller_batch": Remedy("half of the arrays; free_all_blocks()", after=half_of_the_arrays),
-    "end_other_process": Remedy("end the other process", after=lambda w: w.release()),
-    "set_limit": Remedy(
-        "set_limit(fraction=0.9)", in_place=True, before=lambda w: cupy.get_default_memory_pool().set_limit(fraction=0.9)
-    ),
-    "no_pool": Remedy("cupy.cuda.set_allocator(None)", in_place=True, before=lambda w: cupy.cuda.set_allocator(None)),
-    "asynchronous_pool": Remedy("cupy.cuda.MemoryAsyncPool", in_place=True, before=asynchronous_pool),
-    "first_product_first": Remedy("a product before the memory is filled", in_place=True, before=lambda w: Matmul(w)() and None),
-    "handle_first": Remedy(
-        "Device.cublas_handle before the memory is filled",
-        in_place=True,
-        before=lambda w: cupy.cuda.Device(w.trial.device).cublas_handle and None,
-    ),
+    "retry": Remedy(),
+    "del": Remedy(after=drop),
+    "free_all_blocks": Remedy(after=lambda w: cupy.get_default_memory_pool().free_all_blocks()),
+    "del_and_free_all_blocks": Remedy(after=drop_and_free),
+    "smaller_batch": Remedy(after=half_of_the_arrays),
+    "end_other_process": Remedy(after=lambda w: w.release()),
+    "set_limit": Remedy(before=lambda w: cupy.get_default_memory_pool().set_limit(fraction=0.9)),
+    "no_pool": Remedy(before=lambda w: cupy.cuda.set_allocator(None)),
+    "asynchronous_pool": Remedy(before=asynchronous_pool),
+    "first_product_first": Remedy(before=lambda w: Matmul(w)() and None),
+    "handle_first": Remedy(before=lambda w: cupy.cuda.Device(w.trial.device).cublas_handle and None),
 }
 
 
@@ -384,7 +379,7 @@ def why_no_gpu() -> str:
 
 
 FRAMEWORK = Framework(
-    package="cupy",
+    table_of("cupy"),
     operations=OPERATIONS,
     faults={**FAULTS, "live_arrays": live_arrays, "cached_arrays": cached_arrays, "capture": lambda world: None},
     remedies=REMEDIES,

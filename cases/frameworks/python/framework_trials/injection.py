@@ -10,54 +10,16 @@ from typing import Any, Dict, List, Optional
 
 from framework_trials.cells import World, parsed
 from framework_trials.protocol import NotProvoked, SetUpFailed
+from framework_trials.tables import INJECTION
 
 Rules = List[Dict[str, Any]]
 
 
-def failing(code: str, *functions: str, **more: Any) -> Rules:
-    return [{"function": function, "return": code, **more} for function in functions]
-
-
-MEMORY = ("cuMemAlloc", "cuMemAllocManaged", "cuMemAllocPitch", "cuMemAllocAsync", "cuMemAllocFromPoolAsync", "cuMemCreate")
-CODE = ("cuLibraryLoadData", "cuModuleLoadData", "cuModuleLoadDataEx", "cuModuleLoadFatBinary")
-PRODUCTS = "cublas*[gG]emm*"  # of cuBLAS; a glob minds case
-
 # By the word of the arm's name. Rules without "hits" hold until the operation is over. "caller": the library that makes the call.
 RULES: Dict[str, Rules] = {
-    "memory": failing("OUT_OF_MEMORY", *MEMORY),
-    "memory_of_cublas": failing("OUT_OF_MEMORY", *MEMORY, caller="cublas"),
-    "memory_once": failing("OUT_OF_MEMORY", "cuMemAlloc", hits=1),
-    "code": failing("OUT_OF_MEMORY", *CODE),
-    "code_of_cublaslt_once": failing("OUT_OF_MEMORY", "cuLibraryLoadData", caller="cublasLt", hits=1),
-    "no_code_for_this_gpu": failing("NO_BINARY_FOR_GPU", *CODE),
-    "launch_once": failing("LAUNCH_OUT_OF_RESOURCES", "cuLaunchKernel*", hits=1),
-    "launch_of_cublas_once": failing("LAUNCH_OUT_OF_RESOURCES", "cuLaunchKernel*", caller="libcublas*", hits=1),
-    "stream": failing("OUT_OF_MEMORY", "cuStreamCreate", "cuStreamCreateWithPriority"),
-    "event": failing("OUT_OF_MEMORY", "cuEventCreate"),
-    "synchronisation_once": failing("LAUNCH_FAILED", "cuStreamSynchronize", hits=1),
-    # Of cases whose rules hold before the framework has begun.
-    "no_device": failing("NO_DEVICE", "cuInit"),
-    "unknown_error": failing("UNKNOWN", "cuInit"),
-    "memory_of_context": failing("OUT_OF_MEMORY", "cuDevicePrimaryCtxRetain"),
-    "older_driver": [{"function": "cuDriverGetVersion", "driver_version": 11080}],
-    # Of functions of libraries: libcufault_cublas.so and its like are preloaded, too.
-    "create_not_initialized": failing("NOT_INITIALIZED", "cublasCreate"),
-    "create_alloc_failed": failing("ALLOC_FAILED", "cublasCreate"),
-    "create_internal_error": failing("INTERNAL_ERROR", "cublasCreate"),
-    "lt_create_not_initialized": failing("NOT_INITIALIZED", "cublasLtCreate"),
-    "product_alloc_failed_once": failing("ALLOC_FAILED", PRODUCTS, hits=1),
-    "product_execution_failed_once": failing("EXECUTION_FAILED", PRODUCTS, hits=1),
-    "product_internal_error_once": failing("INTERNAL_ERROR", PRODUCTS, hits=1),
-    "product_invalid_value_once": failing("INVALID_VALUE", PRODUCTS, hits=1),
-    "product_not_supported_once": failing("NOT_SUPPORTED", PRODUCTS, hits=1),
-    "lt_matmul_alloc_failed_once": failing("ALLOC_FAILED", "cublasLtMatmul", hits=1),
-    "lt_matmul_execution_failed": failing("EXECUTION_FAILED", "cublasLtMatmul"),
-    "lt_matmul_execution_failed_once": failing("EXECUTION_FAILED", "cublasLtMatmul", hits=1),
-    "lt_matmul_not_supported": failing("NOT_SUPPORTED", "cublasLtMatmul"),
-    "heuristic_alloc_failed_once": failing("ALLOC_FAILED", "cublasLtMatmulAlgoGetHeuristic", hits=1),
-    "heuristic_not_supported": failing("NOT_SUPPORTED", "cublasLtMatmulAlgoGetHeuristic"),
-    "cuda_malloc": failing("cudaErrorMemoryAllocation", "cudaMalloc"),
-    "cuda_malloc_once": failing("cudaErrorMemoryAllocation", "cudaMalloc", hits=1),
+    word: [{"function": function, **{key: value for key, value in rule.items() if key not in ("summary", "functions")}} for function in rule["functions"]]
+    for group in INJECTION.values()
+    for word, rule in group.items()
 }
 # Of which library a function is, by its beginning: the first that fits. Others are of the driver.
 LIBRARIES = {"cublasLt": "cublasLt", "cublas": "cublas", "cuda": "cudart"}

@@ -14,6 +14,7 @@ from framework_trials.cells import FORKED_CHILD, Framework, Operation, Remedy, W
 from framework_trials.faults import FAULTS
 from framework_trials.numbers import generator_of, same, small_integers
 from framework_trials.protocol import NotProvoked
+from framework_trials.tables import table_of
 
 
 def device_of(world: World) -> Any:
@@ -331,15 +332,11 @@ OPERATIONS: Dict[str, Any] = {
 }
 
 REMEDIES = {
-    "retry": Remedy("catch the exception and do it again"),
-    "delete": Remedy("delete() the arrays", after=drop),
-    "clear_caches": Remedy("jax.clear_caches()", after=lambda w: jax.clear_caches()),
-    "end_other_process": Remedy("end the other process", after=lambda w: w.release()),
-    "no_preallocation": Remedy("XLA_PYTHON_CLIENT_PREALLOCATE=false", in_place=True),
-    "small_fraction": Remedy("XLA_PYTHON_CLIENT_MEM_FRACTION=.001", in_place=True),
-    "platform_allocator": Remedy("XLA_PYTHON_CLIENT_ALLOCATOR=platform", in_place=True),
-    "asynchronous_allocator": Remedy("XLA_PYTHON_CLIENT_ALLOCATOR=cuda_async", in_place=True),
-    "first_product_first": Remedy("a product before the memory is filled", in_place=True, before=lambda w: Matmul(w)() and None),
+    "retry": Remedy(),
+    "delete": Remedy(after=drop),
+    "clear_caches": Remedy(after=lambda w: jax.clear_caches()),
+    "end_other_process": Remedy(after=lambda w: w.release()),
+    "first_product_first": Remedy(before=lambda w: Matmul(w)() and None),
 }
 
 
@@ -352,7 +349,7 @@ def why_no_gpu() -> str:
 
 
 FRAMEWORK = Framework(
-    package="jax",
+    table_of("jax"),
     operations=OPERATIONS,
     faults={
         **FAULTS,

@@ -20,6 +20,7 @@ from framework_trials.protocol import NotProvoked, SetUpFailed
 from framework_trials.pytorch_canaries import CANARIES
 from framework_trials.pytorch_numbers import device_of, generator_of, same, small_integers
 from framework_trials.snippets import SNIPPETS
+from framework_trials.tables import table_of
 
 
 # ---- operations ----
@@ -439,33 +440,23 @@ def half_precision(world: World) -> None:
 
 
 REMEDIES = {
-    "retry": Remedy("catch the exception and do it again"),
-    "del": Remedy("del the tensors", after=drop),
-    "empty_cache": Remedy("torch.cuda.empty_cache()", after=lambda w: torch.cuda.empty_cache()),
-    "del_and_empty_cache": Remedy("del the tensors; torch.cuda.empty_cache()", after=drop_and_empty),
-    "smaller_batch": Remedy("half of the tensors; torch.cuda.empty_cache()", after=half_the_batch),
-    "half_precision": Remedy("all tensors in half of the bytes", after=half_precision),
-    "to_device": Remedy("place the operands by .to(device)", operation="moved_matmul"),
-    "checkpointing": Remedy("torch.utils.checkpoint", operation="checkpointed_step"),
-    "larger_batch": Remedy("the same step with twice the rows", operation="larger_step"),
-    "in_parts": Remedy("the same product in eight parts", operation="smaller_matmul"),
-    "clear_workspaces": Remedy("torch._C._cuda_clearCublasWorkspaces()", after=lambda w: torch._C._cuda_clearCublasWorkspaces()),
-    "cublaslt": Remedy("preferred_blas_library('cublaslt')", after=lambda w: torch.backends.cuda.preferred_blas_library("cublaslt") and None),
-    "end_other_process": Remedy("end the other process", after=lambda w: w.release()),
-    "synchronize": Remedy("torch.cuda.synchronize() in try; do it again", after=lambda w: wait_quietly()),
-    "gc": Remedy("gc.collect(); torch.cuda.ipc_collect()", after=lambda w: (gc.collect(), torch.cuda.ipc_collect()) and None),
-    # In place from the start.
-    "expandable_segments": Remedy("PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True", in_place=True),
-    "max_split_size": Remedy("PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:128", in_place=True),
-    "no_caching": Remedy("PYTORCH_NO_CUDA_MEMORY_CACHING=1", in_place=True),
-    "blocking_launches": Remedy("CUDA_LAUNCH_BLOCKING=1", in_place=True, diagnosis=True),
-    "eager_loading": Remedy("CUDA_MODULE_LOADING=EAGER", in_place=True),
-    "no_workspace": Remedy("CUBLAS_WORKSPACE_CONFIG=:0:0", in_place=True),
-    "workspace_4096_8": Remedy("CUBLAS_WORKSPACE_CONFIG=:4096:8", in_place=True),
-    "no_lt_workspace": Remedy("CUBLASLT_WORKSPACE_SIZE=0", in_place=True),
-    "no_addmm_lt": Remedy("DISABLE_ADDMM_CUDA_LT=1", in_place=True),
-    "whole_pair": Remedy("libcublas of the same version in LD_PRELOAD, too", in_place=True),
-    "first_product_first": Remedy("a product before the memory is filled", in_place=True, before=lambda w: attempt_quietly(w)),
+    "retry": Remedy(),
+    "del": Remedy(after=drop),
+    "empty_cache": Remedy(after=lambda w: torch.cuda.empty_cache()),
+    "del_and_empty_cache": Remedy(after=drop_and_empty),
+    "smaller_batch": Remedy(after=half_the_batch),
+    "half_precision": Remedy(after=half_precision),
+    "to_device": Remedy(operation="moved_matmul"),
+    "checkpointing": Remedy(operation="checkpointed_step"),
+    "larger_batch": Remedy(operation="larger_step"),
+    "in_parts": Remedy(operation="smaller_matmul"),
+    "clear_workspaces": Remedy(after=lambda w: torch._C._cuda_clearCublasWorkspaces()),
+    "cublaslt": Remedy(after=lambda w: torch.backends.cuda.preferred_blas_library("cublaslt") and None),
+    "end_other_process": Remedy(after=lambda w: w.release()),
+    "synchronize": Remedy(after=lambda w: wait_quietly()),
+    "gc": Remedy(after=lambda w: (gc.collect(), torch.cuda.ipc_collect()) and None),
+    "whole_pair": Remedy(),
+    "first_product_first": Remedy(before=lambda w: attempt_quietly(w)),
 }
 
 
@@ -818,7 +809,7 @@ for _name, _canary in CANARIES.items():
     ARMS["numbers/" + _name] = documented(*_canary)
 
 FRAMEWORK = Framework(
-    package="torch",
+    table_of("pytorch"),
     operations=OPERATIONS,
     faults={
         **FAULTS,

@@ -15,14 +15,14 @@ import sys
 import traceback
 from importlib import metadata
 from types import ModuleType
-from typing import Any, Dict, List, Optional
+from typing import Any, Dict, List, Optional, Set
 
 from framework_trials import cells, driver, injection
 from framework_trials.protocol import REPORT_FD, NotProvoked, SetUpFailed, Trial
+from framework_trials.tables import FAMILIES, arms_of
 
-FAMILIES = {"pytorch": "torch", "jax": "jax", "cupy": "cupy"}
 # Of the packages that matter: these, and all that begin so.
-PACKAGES = ("torch", "triton", "jax", "jaxlib", "numpy")
+PACKAGES = (*FAMILIES.values(), "triton", "jaxlib", "numpy")
 PREFIXES = ("nvidia-", "cupy", "jax-cuda", "cuda-")
 
 
@@ -106,20 +106,30 @@ class StandIn(ModuleType):
         return StandIn(self.__name__)
 
 
-def vocabulary(family: str) -> int:
-    """What arms of a framework can name. No framework is imported; nothing that is listed can run."""
-    for package in ("cupy", "cupy.linalg", "jax", "jax.numpy", "numpy", "torch"):
+def check(family: str) -> int:
+    """Tells what arms of the table name and Python lacks, and what Python has and no arm names. No framework is imported; nothing can run."""
+    for package in (*FAMILIES.values(), "cupy.linalg", "jax.numpy", "numpy"):
         sys.modules[package] = StandIn(package)
     framework = framework_of(family)
-    listed = {
-        "operations": {name: operation.api for name, operation in framework.operations.items()},
-        "faults": sorted(framework.faults),
-        "remedies": {name: {"in_place": r.in_place, "operation": r.operation} for name, r in framework.remedies.items()},
-        "arms": {name: getattr(arm, "operation", "") for name, arm in framework.arms.items()},
-        "rules": sorted(injection.RULES),
-        "next_product": framework.next_product,
-    }
-    tell(json.dumps(listed))
+    has = {"operation": framework.operations, "fault": framework.faults, "remedy": framework.remedies, "rule": injection.RULES}
+    used: Dict[str, Set[str]] = {kind: set() for kind in has}
+    arms = {f"{case}/{arm}" for case, arm in arms_of(framework.table)}
+    for arm in arms - set(framework.arms):
+        case, _, cell = arm.partition("/")
+        operation, words, remedies = cells.parsed(cell)
+        used["operation"].add(operation)
+        used["fault"].add(case)
+        used["remedy"].update(set(remedies) - {"new_process"})  # the server's own
+        used["rule"].update(words if case.startswith("injected") else [])
+    wrong = [f"no {kind} {name}" for kind, names in used.items() for name in sorted(names - set(has[kind]))]
+    for remedy in framework.remedies.values():
+        used["operation"].add(remedy.operation)
+    used["operation"].update([framework.next_product, *(getattr(framework.arms[arm], "operation", "") for arm in arms & set(framework.arms))])
+    made = {"operations/" + name for name in framework.operations}  # an arm of Python's for each
+    wrong += [f"no arm for {kind} {name}" for kind in ("operation", "fault", "remedy") for name in sorted(set(has[kind]) - used[kind])]
+    wrong += [f"no row for arm {name}" for name in sorted(set(framework.arms) - arms - made) if not name.endswith("/control")]
+    wrong += [f"no function {operation.api}" for operation in framework.operations.values() if operation.api not in framework.table["functions"]]
+    tell("\n".join(wrong))
     return 0
 
 
@@ -250,10 +260,10 @@ def serve(device: int) -> int:
 def main(words: List[str]) -> int:
     parser = argparse.ArgumentParser(prog="run_trials.py", description="Started by cufault run --python.")
     commands = parser.add_subparsers(dest="command", required=True)
-    for name in ("probe", "probe-import", "vocabulary", "trial", "serve", "hold"):
+    for name in ("probe", "probe-import", "check", "trial", "serve", "hold"):
         command = commands.add_parser(name)
         command.add_argument("--device", type=int, default=0)
-        if name in ("probe-import", "vocabulary"):
+        if name in ("probe-import", "check"):
             command.add_argument("family", choices=sorted(FAMILIES))
         elif name == "trial":
             command.add_argument("case")
@@ -271,8 +281,8 @@ def main(words: List[str]) -> int:
         return probe()
     if given.command == "probe-import":
         return probe_import(given.family)
-    if given.command == "vocabulary":
-        return vocabulary(given.family)
+    if given.command == "check":
+        return check(given.family)
     if given.command == "serve":
         return serve(given.device)
     run_trial(given.case, given.arm, given.seed, given.device)
