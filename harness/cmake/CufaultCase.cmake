@@ -54,7 +54,7 @@ endfunction()
 
 function(cufault_made_case NAME)
   if(NOT NAME MATCHES "^[a-z0-9_]+\\.([a-z0-9_]+|\\*)$")
-    message(FATAL_ERROR "cufault_made_case(${NAME}): the name is not FAMILY.* or FAMILY.NAME of a-z, 0-9 and '_'")
+    message(FATAL_ERROR "cufault_made_case(${NAME}): the name is not FAMILY.NAME or FAMILY.* of a-z, 0-9 and '_'")
   endif()
   cufault_add_case(cufault_made_case ${NAME} ${ARGN})
 endfunction()

@@ -9,7 +9,8 @@ from typing import Any, Dict, Iterator, List, Tuple
 
 
 def table_of(name: str) -> Dict[str, Any]:
-    return json.loads((pathlib.Path(__file__).parent / f"{name}.json").read_text(encoding="utf-8"))
+    table: Dict[str, Any] = json.loads((pathlib.Path(__file__).parent / f"{name}.json").read_text(encoding="utf-8"))
+    return table
 
 
 # By the package that is imported.
