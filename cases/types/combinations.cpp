@@ -128,11 +128,11 @@ status_record multiply(const workbench& on, const combination& each) {
   return record_of(seen);
 }
 
-std::vector<row> rows_of(const std::vector<combination>& combinations) {
-  std::vector<row> rows;
-  for (const combination& each : combinations)
-    rows.push_back({text_of(each), [each](const workbench& on) { return multiply(on, each); }});
-  return rows;
+rows rows_of(const std::vector<combination>& combinations) {
+  return rows_for(combinations, [](const combination& each) {
+    return call_row(named_by_words(text_of(each)),
+                    [each](const workbench& on) { return multiply(on, each); });
+  });
 }
 
 constexpr std::array both_functions{entry::cublas, entry::cublas_lt};
@@ -255,7 +255,7 @@ void measure_failing(trial& t, std::string_view of,
 
 void every_combination(trial& t, entry function, std::span<const block> blocks) {
   const auto all = table(function, blocks);
-  const auto came_to = run(t, rows_of(all));
+  const auto came_to = observe_apart(t, rows_of(all));
   if (came_to.empty()) return;
   const int capability = t.compute_capability();
   std::map<std::string, std::vector<std::string>> outside;
@@ -394,12 +394,13 @@ status_record multiply_as_told(const workbench& on, const mistyped_product& call
       "written", work.c.written().empty() ? std::vector<std::string>{} : std::vector<std::string>{"C"});
 }
 
-void types_of_no_table(trial& t) {
-  std::vector<row> rows;
-  for (const entry function : both_functions)
-    for (const mistyped_product& call : mistyped_products(function))
-      rows.push_back({call.text, [call](const workbench& on) { return multiply_as_told(on, call); }});
-  run(t, rows);
+rows rows_of_no_table() {
+  return rows_for(both_functions, [](entry function) {
+    return rows_for(mistyped_products(function), [](const mistyped_product& call) {
+      return call_row(named_by_words(call.text),
+                      [call](const workbench& on) { return multiply_as_told(on, call); });
+    });
+  });
 }
 
 // ---- weights of a model, and its input ----
@@ -412,10 +413,6 @@ std::vector<combination> integer_weights() {
   return all;
 }
 
-void integer_model(trial& t) {
-  run(t, rows_of(integer_weights()));
-}
-
 // ---- remedies ----
 
 std::vector<combination> in(cudaDataType type, cublasComputeType_t compute) {
@@ -425,20 +422,14 @@ std::vector<combination> in(cudaDataType type, cublasComputeType_t compute) {
   return all;
 }
 
-void weights_to_single_precision(trial& t) {
-  run_then(t, rows_of(integer_weights()), "weights and input in single precision",
-           rows_of(in(CUDA_R_32F, CUBLAS_COMPUTE_32F)));
-}
-
-void to_the_wider_type(trial& t) {
-  std::vector<combination> mixed;
-  for (const entry function : both_functions)
-    for (const cudaDataType b : {CUDA_R_16F, CUDA_R_64F})
-      mixed.push_back(with_usual_scalar(function, CUDA_R_32F, b, b == CUDA_R_64F ? b : CUDA_R_32F,
-                                        b == CUDA_R_64F ? CUBLAS_COMPUTE_64F : CUBLAS_COMPUTE_32F));
-  auto converted = in(CUDA_R_32F, CUBLAS_COMPUTE_32F);
-  std::ranges::copy(in(CUDA_R_64F, CUBLAS_COMPUTE_64F), std::back_inserter(converted));
-  run_then(t, rows_of(mixed), "both operands in the wider of the two types", rows_of(converted));
+/// Two types of operands, and a result of the wider one.
+std::vector<combination> mixed() {
+  std::vector<combination> all;
+  for (const entry function : both_functions) {
+    all.push_back(with_usual_scalar(function, CUDA_R_32F, CUDA_R_16F, CUDA_R_32F, CUBLAS_COMPUTE_32F));
+    all.push_back(with_usual_scalar(function, CUDA_R_32F, CUDA_R_64F, CUDA_R_64F, CUBLAS_COMPUTE_64F));
+  }
+  return all;
 }
 
 /// What the tables do not have, of one kind of operands: a result in single precision of others, and others of single precision.
@@ -464,7 +455,7 @@ std::vector<combination> around_single_precision() {
 
 void misread_then_converted(trial& t) {
   const auto outside = around_single_precision();
-  const auto came_to = run(t, rows_of(outside));
+  const auto came_to = observe_apart(t, rows_of(outside));
   if (came_to.empty()) return;
   if (std::find(came_to.begin(), came_to.end(), "WRONG_NUMBERS") == came_to.end())
     throw not_provoked(fmt::format(
@@ -480,10 +471,7 @@ void misread_then_converted(trial& t) {
 // ---- the case ----
 
 failure_case type_combinations() {
-  failure_case c;
-  c.name = "types.combinations";
-  c.summary = "element types that do not go together";
-  c.failures = {"F-NS-07", "RN-09"};
+  product_case c("types.combinations", "element types that do not go together", {"F-NS-07", "RN-09"});
   c.add("control", arm_kind::control, "combinations of the documented tables", control);
 
   const auto add = [&](const char* name, const char* summary, entry function, std::span<const block> blocks) {
@@ -495,15 +483,18 @@ failure_case type_combinations() {
   add("lt", "common types by cublasLtMatmul", entry::cublas_lt, usual_blocks);
   add("gemm_ex_every", "every combination by cublasGemmEx", entry::cublas, every_block);
   add("lt_every", "every combination by cublasLtMatmul", entry::cublas_lt, every_block);
-  c.add("no_table", arm_kind::fault, "types that no table has, and numbers that name none", types_of_no_table,
-        {"S3-2"})
+  c.fault_apart("no_table", "types that no table has, and numbers that name none", rows_of_no_table(),
+                {"S3-2"})
       .timeout = std::chrono::seconds(120);
-  c.add("integer_weights", arm_kind::fault, "weights of whole numbers, an input in single precision",
-        integer_model, {"S3-2"});
+  const rows weights = rows_of(integer_weights()), in_single = rows_of(in(CUDA_R_32F, CUBLAS_COMPUTE_32F)),
+             in_double = rows_of(in(CUDA_R_64F, CUBLAS_COMPUTE_64F));
+  c.fault_apart("integer_weights", "weights of whole numbers, an input in single precision", weights,
+                {"S3-2"});
 
-  c.add("wider_type", arm_kind::remedy, "two types, then both operands in the wider one", to_the_wider_type);
-  c.add("weights_to_single", arm_kind::remedy, "weights of whole numbers, then in single precision",
-        weights_to_single_precision);
+  c.remedy_apart("wider_type", "two types, then both operands in the wider one", rows_of(mixed()),
+                 "both operands in the wider of the two types", in_single + in_double);
+  c.remedy_apart("weights_to_single", "weights of whole numbers, then in single precision", weights,
+                 "weights and input in single precision", in_single);
   c.add("misread_then_converted", arm_kind::remedy,
         "combinations that are accepted and wrong, then all in single precision", misread_then_converted)
       .timeout = std::chrono::seconds(120);

@@ -90,7 +90,7 @@ class chosen_product {
   }
 
   guarded_array a, b, d;
-  /// With operands and scalars.
+  /// The description with addresses of operands and scalars.
   [[nodiscard]] const argument_check::product& described() const { return described_; }
   [[nodiscard]] lt_operands in_place() const { return with_c(d.data()); }
   [[nodiscard]] lt_operands with_c(const void* c) const {
@@ -101,6 +101,10 @@ class chosen_product {
   product_result by(Call&& call) {
     d.poison();
     return compared(call(), d, expected_);
+  }
+  /// By cublasLtMatmul with the first algorithm of `problem` for the workspace.
+  product_result by_lt(const workbench& on, lt_problem& problem, const lt_operands& operands) {
+    return by([&] { return problem.multiply_by_first(on.lt, operands, on.workspace, on.workspace_bytes); });
   }
 
  private:

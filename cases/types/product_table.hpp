@@ -4,62 +4,119 @@
 
 #include "cases/types/lt_products.hpp"
 #include "harness/kit/lt_problem.hpp"
-#include "harness/kit/products.hpp"
+#include "harness/model/case.hpp"
 #include "harness/trial/observe.hpp"
 
 #include <cublas_v2.h>
 
 #include <array>
 #include <cstddef>
-#include <cstdint>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cufault/argument_check.hpp"
 
-/// Tables of products, of which any may damage the context: rows are made from data and run in processes that a trial forks.
+/// Cases whose arms are lists of rows. A remedy is two lists, with what is applied between them.
 namespace cufault::product_table {
 
 using argument_check::entry;
 
-struct row {
-  std::string text;  ///< "cublasGemmEx R_16F R_16BF R_16F COMPUTE_32F"
-  std::function<status_record(const workbench&)> call;
-};
+/// Prepares one product or several, and observes them.
+using row = std::function<void(const workbench&)>;
+using rows = std::vector<row>;
 
-inline void observe_row(const workbench& on, const row& r) {
-  observe_call(named_by_words(r.text), [&] { return r.call(on); });
+/// One observed call. Its preparation is part of it. What `call` returns has a record_of().
+template <class Call>
+row call_row(step_name step, Call call) {
+  return [step = std::move(step), call = std::move(call)](const workbench& on) {
+    observe_call(step, [&] { return call(on); });
+  };
 }
 
-inline void observe_rows(const workbench& on, const std::vector<row>& rows) {
-  for (const row& r : rows) observe_row(on, r);
+inline rows operator+(rows first, const rows& more) {
+  first.insert(first.end(), more.begin(), more.end());
+  return first;
 }
 
-/// Observes every row, and returns what they came to; nothing where some were not reached, so that there is nothing to conclude.
-/// This process must not have touched CUDA.
-inline std::vector<std::string> run(trial& t, const std::vector<row>& rows) {
-  auto came_to = t.for_each_row(rows.size(), [&]() -> trial::row_function {
-    return [&, on = new_workbench(t)](std::size_t i) { observe_row(on, rows.at(i)); };
+/// The rows that `make` returns, one or several, for each element of a list.
+template <class List, class Make>
+rows rows_for(const List& all, const Make& make) {
+  rows made;
+  for (const auto& each : all) made = std::move(made) + rows{make(each)};
+  return made;
+}
+
+inline void observe_rows(const workbench& on, const rows& all) {
+  for (const row& each : all) each(on);
+}
+
+/// Observes every row, each in a process that no other has damaged. Returns what they came to; nothing where some were not reached, so that
+/// there is nothing to conclude. This process must not have touched CUDA.
+inline std::vector<std::string> observe_apart(trial& t, const rows& all) {
+  auto came_to = t.for_each_row(all.size(), [&]() -> trial::row_function {
+    return [&, on = new_workbench(t)](std::size_t i) { all.at(i)(on); };
   });
-  t.measure("rows", static_cast<double>(rows.size()));
+  t.measure("rows", static_cast<double>(all.size()));
   for (const std::string& each : came_to)
     if (each.empty()) return {};
   return came_to;
 }
 
-/// A remedy or a dead end in a process of its own, as what came before it may have damaged the context.
-inline void run_then(trial& t, const std::vector<row>& before, const char* words,
-                     const std::vector<row>& after) {
-  if (run(t, before).empty()) return;
-  t.apply(words);
-  observe_rows(new_workbench(t), after);
-}
+/// A case of such arms. `how` opens the workbench of arms that run in one process.
+class product_case : public failure_case {
+ public:
+  using opener = workbench (*)(trial&);
+  product_case(std::string of, std::string about, std::vector<std::string> shown, opener how = new_workbench)
+      : failure_case{.name = std::move(of), .summary = std::move(about), .failures = std::move(shown)},
+        open_(how) {}
+
+  arm& control(const std::string& about, const rows& all, const std::vector<std::string>& claims = {}) {
+    return list("control", arm_kind::control, about, all, claims);
+  }
+  arm& fault(const std::string& of, const std::string& about, const rows& all,
+             const std::vector<std::string>& claims = {}) {
+    return list(of, arm_kind::fault, about, all, claims);
+  }
+  /// `before`: rows that fail; empty where the remedy is in place from the start. `after`: rows that it makes right.
+  arm& remedy(const std::string& of, const std::string& about, const rows& before, const std::string& applied,
+              const rows& after) {
+    return add(of, arm_kind::remedy, about, [=, open = open_](trial& t) {
+      const workbench on = open(t);
+      observe_rows(on, before);
+      t.apply(applied);
+      observe_rows(on, after);
+    });
+  }
+  /// Each row has a process of its own, as any may damage the context: observe_apart().
+  arm& fault_apart(const std::string& of, const std::string& about, const rows& all,
+                   const std::vector<std::string>& claims = {}) {
+    return add(
+        of, arm_kind::fault, about, [=](trial& t) { observe_apart(t, all); }, claims);
+  }
+  arm& remedy_apart(const std::string& of, const std::string& about, const rows& before,
+                    const std::string& applied, const rows& after) {
+    return add(of, arm_kind::remedy, about, [=](trial& t) {
+      if (observe_apart(t, before).empty()) return;
+      t.apply(applied);
+      observe_rows(new_workbench(t), after);
+    });
+  }
+
+ private:
+  arm& list(const std::string& of, arm_kind kind, const std::string& about, const rows& all,
+            const std::vector<std::string>& claims) {
+    return add(
+        of, kind, about, [=, open = open_](trial& t) { observe_rows(open(t), all); }, claims);
+  }
+  opener open_;
+};
 
 struct element_types {
   cudaDataType a, b, c;
-  cublasComputeType_t compute;
-  cudaDataType scalar;
+  cublasComputeType_t compute = CUBLAS_COMPUTE_32F;
+  cudaDataType scalar = CUDA_R_32F;
 };
 /// C = A' B with the least leading dimensions. A is transposed and B is not, as FP8 and 8-bit integers are documented to want it.
 /// Addresses are aligned, and fit for a check only.

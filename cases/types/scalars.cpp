@@ -77,36 +77,25 @@ status_record multiply(const workbench& on, entry function, const element_types&
 }
 
 row scalar_row(entry function, const mistake& m, cudaDataType passed) {
-  return {fmt::format("{} {} COMPUTE_{} alpha {}", name_of(function),
-                      argument_check::detail::type_name(m.types.a), m.compute,
-                      argument_check::detail::type_name(passed)),
-          [=](const workbench& on) { return multiply(on, function, m.types, passed); }};
+  const std::string words = fmt::format("{} {} COMPUTE_{} alpha {}", name_of(function),
+                                        argument_check::detail::type_name(m.types.a), m.compute,
+                                        argument_check::detail::type_name(passed));
+  return call_row(named_by_words(words),
+                  [=](const workbench& on) { return multiply(on, function, m.types, passed); });
 }
 
 enum class scalars { as_passed, as_read };
 
-std::vector<row> scalar_rows(scalars which) {
-  std::vector<row> rows;
-  for (const entry function : both_functions)
-    for (const mistake& m : mistakes)
-      rows.push_back(scalar_row(function, m, which == scalars::as_passed ? m.passed : m.types.scalar));
-  return rows;
-}
-
-/// In one process: none of the rows but those of null can make a kernel touch what it should not.
-void observe_on(trial& t, const std::vector<row>& rows) {
-  observe_rows(new_workbench(t), rows);
-}
-void observe_on_then(trial& t, const std::vector<row>& before, const char* words,
-                     const std::vector<row>& after) {
-  const workbench on = new_workbench(t);
-  observe_rows(on, before);
-  t.apply(words);
-  observe_rows(on, after);
+rows scalar_rows(scalars which) {
+  return rows_for(both_functions, [=](entry function) {
+    return rows_for(mistakes, [=](const mistake& m) {
+      return scalar_row(function, m, which == scalars::as_passed ? m.passed : m.types.scalar);
+    });
+  });
 }
 
 void wrong_type(trial& t) {
-  observe_on(t, scalar_rows(scalars::as_passed));
+  observe_rows(new_workbench(t), scalar_rows(scalars::as_passed));
   std::size_t found = 0;
   for (const entry function : both_functions)
     for (const mistake& m : mistakes) {
@@ -116,22 +105,6 @@ void wrong_type(trial& t) {
     }
   t.measure("wrong types that argument_check finds", static_cast<double>(found),
             fmt::format("of {}", both_functions.size() * mistakes.size()));
-}
-
-void scalars_of_compute_type(trial& t) {
-  observe_on_then(t, scalar_rows(scalars::as_passed), "scalars of the type that the compute type reads",
-                  scalar_rows(scalars::as_read));
-}
-
-void compute_type_of_scalars(trial& t) {
-  const mistake& halves = mistakes[0];
-  const mistake& singles = mistakes[1];  // the same operands
-  std::vector<row> before, after;
-  for (const entry function : both_functions) {
-    before.push_back(scalar_row(function, halves, halves.passed));
-    after.push_back(scalar_row(function, singles, halves.passed));
-  }
-  observe_on_then(t, before, "CUBLAS_COMPUTE_32F, and the scalars stay as they are", after);
 }
 
 // ---- null ----
@@ -151,46 +124,32 @@ status_record multiply_by_null(const workbench& on, entry function, const elemen
   return record_of(work.by([&] { return gemm_ex(on.handle, told, work.c.data()); }));
 }
 
-void null_scalars(trial& t) {
-  // Of one compute type: none does otherwise, and each row that crashes takes a second or two.
-  const mistake& single = mistakes[2];
-  std::vector<row> rows;
-  for (const entry function : both_functions)
-    for (const bool alpha : {true, false})
-      rows.push_back(
-          {fmt::format("{} COMPUTE_{} {} null", name_of(function), single.compute, alpha ? "alpha" : "beta"),
-           [=](const workbench& on) { return multiply_by_null(on, function, single.types, alpha); }});
-  run(t, rows);
+/// Of one compute type: none does otherwise, and each row that crashes takes a second or two.
+rows null_rows() {
+  return rows_for(both_functions, [](entry function) {
+    return rows_for(std::array{true, false}, [=](bool alpha) {
+      const mistake& single = mistakes[2];
+      return call_row(
+          named_by_words(fmt::format("{} COMPUTE_{} {} null", name_of(function), single.compute,
+                                     alpha ? "alpha" : "beta")),
+          [=](const workbench& on) { return multiply_by_null(on, function, single.types, alpha); });
+    });
+  });
 }
 
 // ---- products of integers ----
 
-row integer_row(entry function, double alpha, double beta) {
-  const auto call = [=](const workbench& on) {
-    constexpr element_types int8 = mistakes.back().types;
-    checked_product work(turned_product(function, int8), {.off_by = {}, .alpha = alpha, .beta = beta});
-    return record_of(function == entry::cublas_lt ? work.by_lt(on.lt, on.workspace, on.workspace_bytes)
-                                                  : work.by_gemm_ex(on.handle));
-  };
-  return {fmt::format("{} COMPUTE_32I alpha {} beta {}", name_of(function), alpha, beta), call};
-}
-
-std::vector<row> integer_rows(double alpha, double beta) {
-  std::vector<row> rows;
-  for (const entry function : both_functions) rows.push_back(integer_row(function, alpha, beta));
-  return rows;
-}
-
-void integers_by_others(trial& t) {
-  std::vector<row> rows;
-  for (const auto& [alpha, beta] : {std::array{1.0, 1.0}, {0.0, 1.0}, {2.0, 0.0}, {1.0, 2.0}, {-1.0, 0.0}})
-    for (const row& r : integer_rows(alpha, beta)) rows.push_back(r);
-  observe_on(t, rows);
-}
-
-void integers_by_one(trial& t) {
-  observe_on_then(t, integer_rows(2, 0), "an alpha of 1: whoever wants twice the product doubles it",
-                  integer_rows(1, 0));
+rows integer_rows(double alpha, double beta) {
+  return rows_for(both_functions, [=](entry function) {
+    return call_row(
+        named_by_words(fmt::format("{} COMPUTE_32I alpha {} beta {}", name_of(function), alpha, beta)),
+        [=](const workbench& on) {
+          checked_product work(turned_product(function, mistakes.back().types),
+                               {.off_by = {}, .alpha = alpha, .beta = beta});
+          return function == entry::cublas_lt ? work.by_lt(on.lt, on.workspace, on.workspace_bytes)
+                                              : work.by_gemm_ex(on.handle);
+        });
+  });
 }
 
 // ---- beta, and a C of NaN ----
@@ -248,9 +207,8 @@ constexpr start zero{"beta 0", 0}, nearly_zero{"beta 1e-37", 1e-37F},
 
 status_record multiply_from(const workbench& on, const route& by, const start& from) {
   constexpr int m = 32, k = 64;
-  checked_product work(turned_product(entry::cublas,
-                                      {CUDA_R_32F, CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F, CUDA_R_32F},
-                                      {m, by.columns, k}));
+  checked_product work(
+      turned_product(entry::cublas, {CUDA_R_32F, CUDA_R_32F, CUDA_R_32F}, {m, by.columns, k}));
   const std::array host{1.0F, from.beta};
   guarded_array device(CUDA_R_32F, host.size());
   device.put(std::array<double, 2>{host[0], host[1]});
@@ -262,56 +220,45 @@ status_record multiply_from(const workbench& on, const route& by, const start& f
   }));
 }
 
-std::vector<row> beta_rows(const start& from) {
-  std::vector<row> rows;
-  for (const route& by : routes)
-    rows.push_back({fmt::format("{} {}", by.name, from.words),
-                    [=](const workbench& on) { return multiply_from(on, by, from); }});
-  return rows;
-}
-
-void exactly_zero_beta(trial& t) {
-  observe_on_then(t, beta_rows(nearly_zero), "a beta of exactly 0", beta_rows(zero));
-}
-
-void cleared_result(trial& t) {
-  observe_on_then(t, beta_rows(nearly_zero), "clear C before, and keep beta",
-                  beta_rows(nearly_zero_on_cleared));
+rows beta_rows(const start& from) {
+  return rows_for(routes, [=](const route& by) {
+    return call_row(named_by_words(fmt::format("{} {}", by.name, from.words)),
+                    [=](const workbench& on) { return multiply_from(on, by, from); });
+  });
 }
 
 // ---- the case ----
 
-void control(trial& t) {
-  const workbench on = new_workbench(t);
-  observe_rows(on, scalar_rows(scalars::as_read));
-  observe_rows(on, beta_rows(zero));
-  observe_rows(on, beta_rows(nearly_zero_on_cleared));
-}
-
 failure_case types_of_scalars() {
-  failure_case c;
-  c.name = "types.scalars";
-  c.summary = "alpha and beta of the wrong type, nearly zero, not 0 or 1, or null";
-  c.failures = {"F-ARG-06", "F-ARG-11", "RN-15"};
-  c.add("control", arm_kind::control, "scalars of the compute type; a beta of 0 with a C of NaN", control);
+  product_case c("types.scalars", "alpha and beta of the wrong type, nearly zero, not 0 or 1, or null",
+                 {"F-ARG-06", "F-ARG-11", "RN-15"});
+  c.control("scalars of the compute type; a beta of 0 with a C of NaN",
+            scalar_rows(scalars::as_read) + beta_rows(zero) + beta_rows(nearly_zero_on_cleared));
 
   c.add("wrong_type", arm_kind::fault, "scalars of another type than the compute type reads", wrong_type);
-  c.add("nearly_zero_beta", arm_kind::fault, "a beta of 1e-37 with a C of NaN",
-        [](trial& t) { observe_on(t, beta_rows(nearly_zero)); });
-  c.add("zero_beta_on_device", arm_kind::fault, "a beta of 0 in device memory with a C of NaN",
-        [](trial& t) { observe_on(t, beta_rows(zero_on_device)); });
-  c.add("integers", arm_kind::fault, "8-bit integers by scalars of 0, 1 and others", integers_by_others);
-  c.add("null", arm_kind::fault, "null for alpha or beta", null_scalars);
+  c.fault("nearly_zero_beta", "a beta of 1e-37 with a C of NaN", beta_rows(nearly_zero));
+  c.fault("zero_beta_on_device", "a beta of 0 in device memory with a C of NaN", beta_rows(zero_on_device));
+  c.fault("integers", "8-bit integers by scalars of 0, 1 and others",
+          integer_rows(1, 1) + integer_rows(0, 1) + integer_rows(2, 0) + integer_rows(1, 2) +
+              integer_rows(-1, 0));
+  c.fault_apart("null", "null for alpha or beta", null_rows());
 
-  c.add("scalars_of_compute_type", arm_kind::remedy, "wrong scalars, then of the compute type",
-        scalars_of_compute_type);
-  c.add("compute_type_of_scalars", arm_kind::remedy,
-        "COMPUTE_16F by single-precision scalars, then COMPUTE_32F", compute_type_of_scalars);
-  c.add("zero_beta", arm_kind::remedy, "a beta of 1e-37 with a C of NaN, then of exactly 0",
-        exactly_zero_beta);
-  c.add("cleared_c", arm_kind::remedy, "a beta of 1e-37 with a C of NaN, then with a C of zeros",
-        cleared_result);
-  c.add("integers_by_one", arm_kind::remedy, "8-bit integers by an alpha of 2, then of 1", integers_by_one);
+  c.remedy("scalars_of_compute_type", "wrong scalars, then of the compute type",
+           scalar_rows(scalars::as_passed), "scalars of the type that the compute type reads",
+           scalar_rows(scalars::as_read));
+  const auto halves_by_singles = [](const mistake& computed) {
+    return rows_for(both_functions,
+                    [&](entry function) { return scalar_row(function, computed, CUDA_R_32F); });
+  };
+  c.remedy("compute_type_of_scalars", "COMPUTE_16F by single-precision scalars, then COMPUTE_32F",
+           halves_by_singles(mistakes[0]), "CUBLAS_COMPUTE_32F, and the scalars stay as they are",
+           halves_by_singles(mistakes[1]));
+  c.remedy("zero_beta", "a beta of 1e-37 with a C of NaN, then of exactly 0", beta_rows(nearly_zero),
+           "a beta of exactly 0", beta_rows(zero));
+  c.remedy("cleared_c", "a beta of 1e-37 with a C of NaN, then with a C of zeros", beta_rows(nearly_zero),
+           "clear C before, and keep beta", beta_rows(nearly_zero_on_cleared));
+  c.remedy("integers_by_one", "8-bit integers by an alpha of 2, then of 1", integer_rows(2, 0),
+           "an alpha of 1: whoever wants twice the product doubles it", integer_rows(1, 0));
   c.in_tier = {"control", "wrong_type", "integers", "scalars_of_compute_type", "zero_beta"};
   c.share_process({"null"});
   return c;

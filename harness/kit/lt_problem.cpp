@@ -118,16 +118,17 @@ product_result lt_product(cublasLtHandle_t lt, void* workspace, std::size_t work
   return result;
 }
 
+std::uint32_t alignment_of(const void* address) {
+  const auto bits = reinterpret_cast<std::uintptr_t>(address) | 256U;
+  return static_cast<std::uint32_t>(bits & -bits);
+}
+
 void tell_alignment(lt_problem& problem, const lt_operands& of) {
-  const auto alignment = [](const void* p) {
-    const auto address = reinterpret_cast<std::uintptr_t>(p) | 256U;
-    return static_cast<std::uint32_t>(address & -address);
-  };
   const cublasLtMatmulPreference_t told = problem.preference();
-  set_attribute(told, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, alignment(of.a));
-  set_attribute(told, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, alignment(of.b));
-  set_attribute(told, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, alignment(of.c));
-  set_attribute(told, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, alignment(of.d));
+  set_attribute(told, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, alignment_of(of.a));
+  set_attribute(told, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, alignment_of(of.b));
+  set_attribute(told, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, alignment_of(of.c));
+  set_attribute(told, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, alignment_of(of.d));
 }
 
 cublasLtHandle_t new_lt_handle() {

@@ -9,6 +9,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 
@@ -35,7 +36,7 @@ struct lt_operands {
   void* d = nullptr;
 };
 
-/// A product as cuBLASLt is told of it. Needs a bound pair, but no memory for the operands until multiply().
+/// Descriptor, layouts and preference of one cublasLtMatmul. Needs a bound pair, but no memory for the operands until multiply().
 class lt_problem {
  public:
   static constexpr int most_results = 8;
@@ -70,7 +71,7 @@ class lt_problem {
   /// The caller owns the workspace.
   cublasStatus_t multiply(cublasLtHandle_t lt, const product_operands& on_device, void* workspace = nullptr,
                           std::size_t workspace_bytes = 0, cudaStream_t stream = nullptr) const;
-  /// The same with everything said: nothing is looked at here, and a null algorithm is passed on.
+  /// cublasLtMatmul with these operands and this algorithm, which may be null. Nothing is checked here.
   cublasStatus_t multiply(cublasLtHandle_t lt, const lt_operands& on_device,
                           const cublasLtMatmulAlgo_t* algorithm, void* workspace, std::size_t workspace_bytes,
                           cudaStream_t stream = nullptr) const;
@@ -104,7 +105,9 @@ void set_attribute(cublasLtMatmulPreference_t of, cublasLtMatmulPreferenceAttrib
   CUFAULT_REQUIRE(cublasLtMatmulPreferenceSetAttribute(of, which, &value, sizeof value));
 }
 
-/// Tells the heuristic how these addresses are aligned: as far as 256 bytes.
+/// In bytes, 256 at most.
+std::uint32_t alignment_of(const void* address);
+/// Tells the heuristic the alignment_of() each operand.
 void tell_alignment(lt_problem& problem, const lt_operands& of);
 
 /// For set-up, as new_handle().
