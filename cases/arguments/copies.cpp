@@ -107,8 +107,8 @@ constexpr copy all_copies[]{
        return cublasGetMatrixAsync(rows, columns, element_size, d, ld, h, ld, default_stream);
      }}};
 
-/// Every copy right behind every one that failed. The two have a thread of their own: the runtime keeps its last error by thread, so
-/// that rows do not see each other's.
+/// Every copy directly after every failed one. Each pair has a thread of its own: the runtime keeps its last error by thread, and rows must
+/// not see that of another.
 std::vector<row> after_failure(cublasHandle_t /*handle*/, const buffers& b, depth /*how_deep*/) {
   std::vector<row> made;
   for (const copy& failing : all_copies)
@@ -133,38 +133,32 @@ std::vector<row> after_failure(cublasHandle_t /*handle*/, const buffers& b, dept
 
 failure_case copy_table() {
   constexpr auto set = direction::to_device, get = direction::from_device;
-  const std::vector<row_maker> vectors{vector_copy("cublasSetVector", cublasSetVector, set),
-                                       vector_copy("cublasGetVector", cublasGetVector, get)};
-  const std::vector<row_maker> matrices{matrix_copy("cublasSetMatrix", cublasSetMatrix, set),
-                                        matrix_copy("cublasGetMatrix", cublasGetMatrix, get)};
-  const std::vector<row_maker> queued{
-      vector_copy("cublasSetVectorAsync", cublasSetVectorAsync, set, default_stream),
-      vector_copy("cublasGetVectorAsync", cublasGetVectorAsync, get, default_stream)};
-  const std::vector<row_maker> queued_matrices{
-      matrix_copy("cublasSetMatrixAsync", cublasSetMatrixAsync, set, default_stream),
-      matrix_copy("cublasGetMatrixAsync", cublasGetMatrixAsync, get, default_stream)};
-  const std::vector<row_maker> wide{vector_copy("cublasSetVector_64", cublasSetVector_64, set),
-                                    vector_copy("cublasGetVector_64", cublasGetVector_64, get),
-                                    matrix_copy("cublasSetMatrix_64", cublasSetMatrix_64, set),
-                                    matrix_copy("cublasGetMatrix_64", cublasGetMatrix_64, get)};
+  table_case c("arguments.copies", "copies of vectors and matrices with one argument changed", {"S3-3"});
+  c.everything("vectors", "cublasSetVector and cublasGetVector, every change",
+               {vector_copy("cublasSetVector", cublasSetVector, set),
+                vector_copy("cublasGetVector", cublasGetVector, get)});
+  c.everything("matrices", "cublasSetMatrix and cublasGetMatrix, every change",
+               {matrix_copy("cublasSetMatrix", cublasSetMatrix, set),
+                matrix_copy("cublasGetMatrix", cublasGetMatrix, get)});
+  c.everything("queued", "copies of vectors on a stream, every change",
+               {vector_copy("cublasSetVectorAsync", cublasSetVectorAsync, set, default_stream),
+                vector_copy("cublasGetVectorAsync", cublasGetVectorAsync, get, default_stream)});
+  c.on_the_host("queued_matrices", "copies of matrices on a stream",
+                {matrix_copy("cublasSetMatrixAsync", cublasSetMatrixAsync, set, default_stream),
+                 matrix_copy("cublasGetMatrixAsync", cublasGetMatrixAsync, get, default_stream)});
+  c.on_the_host("wide", "copies of 64 bits",
+                {vector_copy("cublasSetVector_64", cublasSetVector_64, set),
+                 vector_copy("cublasGetVector_64", cublasGetVector_64, get),
+                 matrix_copy("cublasSetMatrix_64", cublasSetMatrix_64, set),
+                 matrix_copy("cublasGetMatrix_64", cublasGetMatrix_64, get)});
   // Matrices first: behind a failed copy, a valid cublasSetMatrixAsync reports what failed before it.
-  const std::vector<row_maker> queued_wide{
-      matrix_copy("cublasSetMatrixAsync_64", cublasSetMatrixAsync_64, set, default_stream),
-      matrix_copy("cublasGetMatrixAsync_64", cublasGetMatrixAsync_64, get, default_stream),
-      vector_copy("cublasSetVectorAsync_64", cublasSetVectorAsync_64, set, default_stream),
-      vector_copy("cublasGetVectorAsync_64", cublasGetVectorAsync_64, get, default_stream)};
-
-  constexpr auto host = depth::checked_on_the_host, everything = depth::everything;
-  const std::vector<std::string> claims{"S3-3"};
-  failure_case c = table_case(
-      "arguments.copies", "copies of vectors and matrices with one argument changed",
-      {{"vectors", "cublasSetVector and cublasGetVector, every change", vectors, everything, claims},
-       {"matrices", "cublasSetMatrix and cublasGetMatrix, every change", matrices, everything, claims},
-       {"queued", "copies of vectors on a stream, every change", queued, everything, claims},
-       {"queued_matrices", "copies of matrices on a stream", queued_matrices, host, claims},
-       {"wide", "copies of 64 bits", wide, host, claims},
-       {"queued_wide", "the same on a stream", queued_wide, host, claims},
-       {"after_failure", "valid copies, each right behind one that failed", {after_failure}, host}});
+  c.on_the_host("queued_wide", "the same on a stream",
+                {matrix_copy("cublasSetMatrixAsync_64", cublasSetMatrixAsync_64, set, default_stream),
+                 matrix_copy("cublasGetMatrixAsync_64", cublasGetMatrixAsync_64, get, default_stream),
+                 vector_copy("cublasSetVectorAsync_64", cublasSetVectorAsync_64, set, default_stream),
+                 vector_copy("cublasGetVectorAsync_64", cublasGetVectorAsync_64, get, default_stream)});
+  c.on_the_host("after_failure", "valid copies, each right behind one that failed", {after_failure})
+      .claims = {};
   c.failures = {"F-ARG-10", "F-ARG-12"};
   c.in_tier = {"control", "matrices"};
   return c;

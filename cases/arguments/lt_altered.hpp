@@ -72,29 +72,35 @@ auto settings_of(const std::vector<std::size_t>& which) {
 
 using altered_plans = std::vector<altered<plan>>;
 
-/// Changes one argument of cublasLtMatrixLayoutCreate, or of cublasLtMatrixLayoutInit.
-inline void alter_creation(altered_plans& rows, const plan& base, const target& of, bool in_place) {
+/// The function that makes a layout: cublasLtMatrixLayoutCreate or cublasLtMatrixLayoutInit.
+enum class layout_maker { create, init };
+
+/// Adds a row for each invalid value of each argument of the function that makes the layouts `of`.
+inline void add_invalid_layouts(altered_plans& rows, const plan& base, const target& of, layout_maker by) {
+  const bool in_place = by == layout_maker::init;
   const auto add = [&](const char* argument, const char* change, role what, const auto& make) {
-    altered<plan> row{in_place ? "cublasLtMatrixLayoutInit" : "cublasLtMatrixLayoutCreate",
-                      std::string(of.name) + argument,
-                      change,
-                      what,
-                      true,
-                      base};
+    altered<plan> row{.function = in_place ? "cublasLtMatrixLayoutInit" : "cublasLtMatrixLayoutCreate",
+                      .argument = std::string(of.name) + argument,
+                      .change = change,
+                      .what = what,
+                      .wrong = true,
+                      .all = base};
     for (const std::size_t i : of.which) {
       row.all.matrices[i].in_place = in_place;
       make(row.all.matrices[i]);
     }
     rows.push_back(std::move(row));
   };
-  add("type", "of 99", role::enumeration, [](matrix& x) { x.type = static_cast<cudaDataType>(99); });
-  add("type", "of -1", role::enumeration, [](matrix& x) { x.type = static_cast<cudaDataType>(-1); });
-  add("rows", "of 0", role::size, [](matrix& x) { x.rows = 0; });
-  add("rows", "of -1", role::size, [](matrix& x) { x.rows = -1; });
-  add("rows", "one too many", role::size, [](matrix& x) { ++x.rows; });
-  add("cols", "of 0", role::size, [](matrix& x) { x.columns = 0; });
-  add("cols", "of -1", role::size, [](matrix& x) { x.columns = -1; });
-  add("cols", "one too many", role::size, [](matrix& x) { ++x.columns; });
+  for (const int number : {99, -1})
+    add("type", number == 99 ? "of 99" : "of -1", role::enumeration,
+        [=](matrix& x) { x.type = static_cast<cudaDataType>(number); });
+  const auto add_extent = [&](const char* argument, std::int64_t matrix::*extent) {
+    add(argument, "of 0", role::size, [=](matrix& x) { x.*extent = 0; });
+    add(argument, "of -1", role::size, [=](matrix& x) { x.*extent = -1; });
+    add(argument, "one too many", role::size, [=](matrix& x) { ++(x.*extent); });
+  };
+  add_extent("rows", &matrix::rows);
+  add_extent("cols", &matrix::columns);
   add("ld", "one too small", role::leading_dimension, [](matrix& x) { x.leading_dimension = x.rows - 1; });
   add("ld", "of 0", role::leading_dimension, [](matrix& x) { x.leading_dimension = 0; });
   add("ld", "of -1", role::leading_dimension, [](matrix& x) { x.leading_dimension = -1; });
@@ -102,7 +108,8 @@ inline void alter_creation(altered_plans& rows, const plan& base, const target& 
 
 inline altered_plans created(const plan& base, const buffers& /*b*/) {
   altered_plans rows;
-  for (const target& each : {a_only, b_only, result}) alter_creation(rows, base, each, false);
+  for (const target& each : {a_only, b_only, result})
+    add_invalid_layouts(rows, base, each, layout_maker::create);
   return rows;
 }
 
@@ -114,10 +121,10 @@ inline altered_plans laid_out(const plan& base, const buffers& /*b*/) {
   return rows;
 }
 
-/// A layout made in place; then empty products whose layouts all agree: in cuBLAS these are legal and return at once.
+/// Layouts made in place; then empty products with consistent layouts, which are legal in cuBLAS and return at once.
 inline altered_plans in_place_and_empty(const plan& base, const buffers& /*b*/) {
   altered_plans rows;
-  alter_creation(rows, base, a_only, true);
+  add_invalid_layouts(rows, base, a_only, layout_maker::init);
   const auto empty = [&](const char* extent, const auto& make) {
     plan p = base;
     make(p.matrices);

@@ -74,7 +74,7 @@ inline std::vector<attribute> attributes_of(const matrix& x) {
           {"PLANE_OFFSET", CUBLASLT_MATRIX_LAYOUT_PLANE_OFFSET, 8, 0, role::kept, planes}};
 }
 
-/// Of a layout in a batch of two. The matrices of A or B may overlap, those of a result may not.
+/// Attributes of a layout in a batch of two. Matrices of A or B may overlap, those of a result may not.
 inline std::vector<attribute> attributes_in_batch(bool of_result) {
   const std::vector<value> counts{
       {"of 0", 0, true}, {"of -1", -1, true}, {"of 1", 1, true}, {"of 3", 3, true}};

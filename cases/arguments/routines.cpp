@@ -236,88 +236,55 @@ row_maker grouped(const std::string& name, F f) {
 #endif
 
 failure_case routine_table() {
-  constexpr auto host = depth::checked_on_the_host, everything = depth::everything;
-  const std::vector<std::string> claims{"S3-3"};
   const auto batches_ex = static_cast<batched_ex_function>(cublasGemmBatchedEx);
-  failure_case c = table_case(
-      "arguments.routines", "gemv, trsm, geam, dgmm and batches by pointers with one argument changed",
-      {{"gemv", "cublasSgemv, every change", {gemv<float>("cublasSgemv", cublasSgemv)}, everything, claims},
-       {"gemv_types",
-        "cublas<t>gemv of the other types, and of a transposed matrix",
-        {gemv<float>("cublasSgemv", cublasSgemv, CUBLAS_OP_T), gemv<double>("cublasDgemv", cublasDgemv),
-         gemv<cuComplex>("cublasCgemv", cublasCgemv), gemv<cuDoubleComplex>("cublasZgemv", cublasZgemv)},
-        host,
-        claims},
-       {"gemv_64",
-        "cublas<t>gemv_64",
-        {gemv<float>("cublasSgemv_64", cublasSgemv_64), gemv<double>("cublasDgemv_64", cublasDgemv_64),
-         gemv<cuComplex>("cublasCgemv_64", cublasCgemv_64),
-         gemv<cuDoubleComplex>("cublasZgemv_64", cublasZgemv_64)},
-        host,
-        claims},
-       {"trsm", "cublasStrsm, every change", {trsm<float>("cublasStrsm", cublasStrsm)}, everything, claims},
-       {"trsm_types",
-        "cublas<t>trsm of the other types, of 64 bits, and from the right",
-        {trsm<float>("cublasStrsm", cublasStrsm, CUBLAS_SIDE_RIGHT), trsm<double>("cublasDtrsm", cublasDtrsm),
-         trsm<cuComplex>("cublasCtrsm", cublasCtrsm), trsm<cuDoubleComplex>("cublasZtrsm", cublasZtrsm),
-         trsm<float>("cublasStrsm_64", cublasStrsm_64), trsm<double>("cublasDtrsm_64", cublasDtrsm_64)},
-        host,
-        claims},
-       {"geam",
-        "cublasSgeam, every change, and in place",
-        {geam<float>("cublasSgeam", cublasSgeam)},
-        everything,
-        claims},
-       {"geam_types",
-        "cublas<t>geam of the other types, and of 64 bits",
-        {geam<double>("cublasDgeam", cublasDgeam), geam<cuComplex>("cublasCgeam", cublasCgeam),
-         geam<cuDoubleComplex>("cublasZgeam", cublasZgeam), geam<float>("cublasSgeam_64", cublasSgeam_64)},
-        host,
-        claims},
-       {"dgmm", "cublasSdgmm, every change", {dgmm("cublasSdgmm", cublasSdgmm)}, everything, claims},
-       {"dgmm_types",
-        "cublas<t>dgmm of the other types, and of 64 bits",
-        {dgmm("cublasDdgmm", cublasDdgmm), dgmm("cublasCdgmm", cublasCdgmm), dgmm("cublasZdgmm", cublasZdgmm),
-         dgmm("cublasSdgmm_64", cublasSdgmm_64)},
-        host,
-        claims},
-       {"batched",
-        "cublasSgemmBatched, every change",
-        {batched<float>("cublasSgemmBatched", cublasSgemmBatched)},
-        everything,
-        claims},
-       {"batched_types",
-        "cublas<t>gemmBatched of the other types, of 64 bits, and of transposed operands",
-        {batched<float>("cublasSgemmBatched_64", cublasSgemmBatched_64),
-         batched<float>("cublasSgemmBatched", cublasSgemmBatched, CUBLAS_OP_T),
-         batched<double>("cublasDgemmBatched", cublasDgemmBatched),
-         batched<cuComplex>("cublasCgemmBatched", cublasCgemmBatched),
-         batched<cuDoubleComplex>("cublasZgemmBatched", cublasZgemmBatched),
-         batched<__half>("cublasHgemmBatched", cublasHgemmBatched)},
-        host,
-        claims},
-       {"batched_ex",
-        "cublasGemmBatchedEx of half, every change",
-        {batched_ex("cublasGemmBatchedEx", batches_ex)},
-        everything,
-        claims},
-       {"batched_ex_64",
-        "cublasGemmBatchedEx_64, and cublasGemmBatchedEx of transposed operands",
-        {batched_ex("cublasGemmBatchedEx_64", cublasGemmBatchedEx_64),
-         batched_ex("cublasGemmBatchedEx", batches_ex, CUBLAS_OP_T)},
-        host,
-        claims}});
+  table_case c("arguments.routines",
+               "gemv, trsm, geam, dgmm and batches by pointers with one argument changed", {"S3-3"});
+  c.everything("gemv", "cublasSgemv, every change", {gemv<float>("cublasSgemv", cublasSgemv)});
+  c.on_the_host(
+      "gemv_types", "cublas<t>gemv of the other types, and of a transposed matrix",
+      {gemv<float>("cublasSgemv", cublasSgemv, CUBLAS_OP_T), gemv<double>("cublasDgemv", cublasDgemv),
+       gemv<cuComplex>("cublasCgemv", cublasCgemv), gemv<cuDoubleComplex>("cublasZgemv", cublasZgemv)});
+  c.on_the_host(
+      "gemv_64", "cublas<t>gemv_64",
+      {gemv<float>("cublasSgemv_64", cublasSgemv_64), gemv<double>("cublasDgemv_64", cublasDgemv_64),
+       gemv<cuComplex>("cublasCgemv_64", cublasCgemv_64),
+       gemv<cuDoubleComplex>("cublasZgemv_64", cublasZgemv_64)});
+  c.everything("trsm", "cublasStrsm, every change", {trsm<float>("cublasStrsm", cublasStrsm)});
+  c.on_the_host(
+      "trsm_types", "cublas<t>trsm of the other types, of 64 bits, and from the right",
+      {trsm<float>("cublasStrsm", cublasStrsm, CUBLAS_SIDE_RIGHT), trsm<double>("cublasDtrsm", cublasDtrsm),
+       trsm<cuComplex>("cublasCtrsm", cublasCtrsm), trsm<cuDoubleComplex>("cublasZtrsm", cublasZtrsm),
+       trsm<float>("cublasStrsm_64", cublasStrsm_64), trsm<double>("cublasDtrsm_64", cublasDtrsm_64)});
+  c.everything("geam", "cublasSgeam, every change, and in place", {geam<float>("cublasSgeam", cublasSgeam)});
+  c.on_the_host(
+      "geam_types", "cublas<t>geam of the other types, and of 64 bits",
+      {geam<double>("cublasDgeam", cublasDgeam), geam<cuComplex>("cublasCgeam", cublasCgeam),
+       geam<cuDoubleComplex>("cublasZgeam", cublasZgeam), geam<float>("cublasSgeam_64", cublasSgeam_64)});
+  c.everything("dgmm", "cublasSdgmm, every change", {dgmm("cublasSdgmm", cublasSdgmm)});
+  c.on_the_host("dgmm_types", "cublas<t>dgmm of the other types, and of 64 bits",
+                {dgmm("cublasDdgmm", cublasDdgmm), dgmm("cublasCdgmm", cublasCdgmm),
+                 dgmm("cublasZdgmm", cublasZdgmm), dgmm("cublasSdgmm_64", cublasSdgmm_64)});
+  c.everything("batched", "cublasSgemmBatched, every change",
+               {batched<float>("cublasSgemmBatched", cublasSgemmBatched)});
+  c.on_the_host("batched_types",
+                "cublas<t>gemmBatched of the other types, of 64 bits, and of transposed operands",
+                {batched<float>("cublasSgemmBatched_64", cublasSgemmBatched_64),
+                 batched<float>("cublasSgemmBatched", cublasSgemmBatched, CUBLAS_OP_T),
+                 batched<double>("cublasDgemmBatched", cublasDgemmBatched),
+                 batched<cuComplex>("cublasCgemmBatched", cublasCgemmBatched),
+                 batched<cuDoubleComplex>("cublasZgemmBatched", cublasZgemmBatched),
+                 batched<__half>("cublasHgemmBatched", cublasHgemmBatched)});
+  c.everything("batched_ex", "cublasGemmBatchedEx of half, every change",
+               {batched_ex("cublasGemmBatchedEx", batches_ex)});
+  c.on_the_host("batched_ex_64", "cublasGemmBatchedEx_64, and cublasGemmBatchedEx of transposed operands",
+                {batched_ex("cublasGemmBatchedEx_64", cublasGemmBatchedEx_64),
+                 batched_ex("cublasGemmBatchedEx", batches_ex, CUBLAS_OP_T)});
 #if CUBLAS_VER_MAJOR > 12 || (CUBLAS_VER_MAJOR == 12 && CUBLAS_VER_MINOR >= 4)
-  add_part(c, {"grouped",
-               "cublasSgemmGroupedBatched, every change",
-               {grouped<int>("cublasSgemmGroupedBatched", cublasSgemmGroupedBatched)},
-               everything,
-               claims});
-  add_part(c, {"grouped_64",
-               "cublasSgemmGroupedBatched_64",
-               {grouped<std::int64_t>("cublasSgemmGroupedBatched_64", cublasSgemmGroupedBatched_64)},
-               host,
-               claims});
+  c.add_newer("grouped", "cublasSgemmGroupedBatched, every change",
+              grouped<int>("cublasSgemmGroupedBatched", cublasSgemmGroupedBatched), depth::everything);
+  c.add_newer("grouped_64", "cublasSgemmGroupedBatched_64",
+              grouped<std::int64_t>("cublasSgemmGroupedBatched_64", cublasSgemmGroupedBatched_64),
+              depth::checked_on_the_host);
 #else
   for (const char* name : {"grouped", "grouped_64"})
     c.add(name, arm_kind::fault, "groups of products, which the headers of this build do not have",

@@ -31,7 +31,7 @@ using namespace argument_table;
 
 constexpr std::size_t workspace_bytes = 4 << 20;
 
-/// Where the calls put what they are asked for.
+/// Results of the calls.
 struct asked {
   cublasHandle_t handle = nullptr;
   cudaStream_t stream = nullptr;
@@ -42,7 +42,7 @@ struct asked {
 };
 asked results;
 
-/// The handle is for all rows: each leaves it as a new one is. That these calls succeed is no part of a row.
+/// All rows share the handle, so that each resets it. No row says whether these calls succeed.
 void make_as_new(cublasHandle_t handle) {
   cublasSetStream(handle, nullptr);  // and the workspace is the library's own again
   cublasSetPointerMode(handle, CUBLAS_POINTER_MODE_HOST);
@@ -140,7 +140,7 @@ std::vector<row> workspaces(cublasHandle_t handle, const buffers& b, depth how_d
   return rows;
 }
 
-/// Handles of their own: what is created is destroyed, and what is destroyed was created for it.
+/// Rows on handles of their own, which they create and destroy.
 std::vector<row> handles(cublasHandle_t /*handle*/, const buffers& /*b*/, depth /*how_deep*/) {
   std::vector<row> rows;
   rows.push_back({"cublasCreate", "", "", [] {
@@ -165,8 +165,8 @@ row_maker alone(const row_maker& make) {
   };
 }
 
-/// The same calls, each with a product behind it, whose status is the row's: of a few long columns, which cuBLAS may split and so
-/// want a workspace for. The scalars are in host memory whatever the pointer mode.
+/// Each call with a product behind it, whose status is that of the row. cuBLAS may split the long columns, which takes a workspace. Scalars
+/// are in host memory whatever the pointer mode.
 row_maker then_product(const row_maker& make) {
   return [=](cublasHandle_t handle, const buffers& b, depth how_deep) {
     static const float one = 1, zero = 0;
@@ -203,18 +203,12 @@ failure_case setting_table() {
                                      then_product(pointer_mode), then_product(math_mode),
                                      then_product(atomics_mode)};
 
-  constexpr auto host = depth::checked_on_the_host, everything = depth::everything;
-  const std::vector<std::string> claims{"S3-3"};
-  failure_case c =
-      table_case("arguments.settings", "what handles are set to and asked, with one argument changed",
-                 {{"set", "streams, workspaces and modes: the calls alone", set, host, claims},
-                  {"ask", "the same asked for, and handles", ask, host, claims},
-                  {"set_any_stream",
-                   "a destroyed stream, freed memory",
-                   {alone(streams), alone(workspaces)},
-                   everything,
-                   claims},
-                  {"then_product", "cublasSgemm after each of them", after, everything}});
+  table_case c("arguments.settings", "what handles are set to and asked, with one argument changed",
+               {"S3-3"});
+  c.on_the_host("set", "streams, workspaces and modes: the calls alone", set);
+  c.on_the_host("ask", "the same asked for, and handles", ask);
+  c.everything("set_any_stream", "a destroyed stream, freed memory", {alone(streams), alone(workspaces)});
+  c.everything("then_product", "cublasSgemm after each of them", after).claims = {};
   c.failures = {"F-ARG-12"};
   c.repeat_undefined({"set_any_stream"}, "what lies where a destroyed stream or freed memory was");
   c.in_tier = {"control", "set"};

@@ -170,24 +170,37 @@ static void with_one_connection(arm& of_table) {
   of_table.environment["CUDA_DEVICE_MAX_CONNECTIONS"] = "1";
 }
 
-arm& add_part(failure_case& c, const part& p) {
-  arm& added = c.add(
-      p.name, arm_kind::fault, p.summary, [p](trial& t) { run(t, p.makers, p.how_deep); }, p.claims);
+arm& table_case::add_part(const std::string& name, const std::string& summary,
+                          const std::vector<row_maker>& makers, depth how_deep) {
+  arm& added = add(
+      name, arm_kind::fault, summary, [=](trial& t) { run(t, makers, how_deep); }, claims_);
   added.timeout = std::chrono::seconds(300);
   with_one_connection(added);
   return added;
 }
 
-failure_case table_case(std::string name, std::string summary, const std::vector<part>& parts) {
-  failure_case c;
-  c.name = std::move(name);
-  c.summary = std::move(summary);
-  std::vector<row_maker> all;
-  for (const part& p : parts) all.insert(all.end(), p.makers.begin(), p.makers.end());
+arm& table_case::on_the_host(const std::string& name, const std::string& summary,
+                             const std::vector<row_maker>& makers) {
+  all_->insert(all_->end(), makers.begin(), makers.end());
+  return add_part(name, summary, makers, depth::checked_on_the_host);
+}
+
+arm& table_case::everything(const std::string& name, const std::string& summary,
+                            const std::vector<row_maker>& makers) {
+  all_->insert(all_->end(), makers.begin(), makers.end());
+  return add_part(name, summary, makers, depth::everything);
+}
+
+arm& table_case::add_newer(const std::string& name, const std::string& summary, const row_maker& maker,
+                           depth how_deep) {
+  return add_part(name, summary, {maker}, how_deep);
+}
+
+table_case::table_case(std::string name, std::string summary, std::vector<std::string> claims_of_each)
+    : failure_case{.name = std::move(name), .summary = std::move(summary)},
+      claims_(std::move(claims_of_each)) {
   with_one_connection(
-      c.add("control", arm_kind::control, "the valid calls", [all](trial& t) { run_valid(t, all); }));
-  for (const part& p : parts) add_part(c, p);
-  return c;
+      add("control", arm_kind::control, "the valid calls", [all = all_](trial& t) { run_valid(t, *all); }));
 }
 
 }  // namespace cufault::argument_table

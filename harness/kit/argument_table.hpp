@@ -175,7 +175,7 @@ struct found_count {
   int found = 0;  ///< those of which check() finds something
   friend bool operator==(const found_count&, const found_count&) = default;
 };
-/// Of the calls that do not do as they should, how many a look beforehand finds, by kind of argument; and of those that do, under "".
+/// Counts, by kind of argument, the calls that misbehave and how many of them argument_check finds beforehand. Under "": the calls that do not.
 /// Only sizes, leading dimensions, strides, counts and enumerations count, where described.
 std::map<std::string, found_count> found_beforehand(std::span<const row_seen> rows);
 
@@ -186,17 +186,21 @@ void measure(trial& t, std::span<const row_seen> rows);
 /// Observes and measures every row of what `makers` make. Rows are numbered alike in every process. Returns none where not all were reached.
 std::vector<row_seen> run(trial& t, const std::vector<row_maker>& makers, depth how_deep);
 
-/// One arm of a table.
-struct part {
-  std::string name, summary;
-  std::vector<row_maker> makers;
-  depth how_deep = depth::checked_on_the_host;
-  std::vector<std::string> claims{};
+/// A case with an arm for each part of a table, and a control arm of the valid calls of all. All arms have CUDA_DEVICE_MAX_CONNECTIONS=1.
+class table_case : public failure_case {
+ public:
+  table_case(std::string name, std::string summary, std::vector<std::string> claims_of_each);
+  arm& on_the_host(const std::string& name, const std::string& summary, const std::vector<row_maker>& makers);
+  arm& everything(const std::string& name, const std::string& summary, const std::vector<row_maker>& makers);
+  /// Adds an arm, and nothing to the control arm: for functions that older libraries lack.
+  arm& add_newer(const std::string& name, const std::string& summary, const row_maker& maker, depth how_deep);
+
+ private:
+  arm& add_part(const std::string& name, const std::string& summary, const std::vector<row_maker>& makers,
+                depth how_deep);
+  std::vector<std::string> claims_;
+  std::shared_ptr<std::vector<row_maker>> all_ = std::make_shared<std::vector<row_maker>>();
 };
-/// A case with an arm for each part, and a control arm of the valid calls of all. All arms have CUDA_DEVICE_MAX_CONNECTIONS=1.
-failure_case table_case(std::string name, std::string summary, const std::vector<part>& parts);
-/// A further arm, for functions that are newer than others: where they are missing, nothing but this arm is.
-arm& add_part(failure_case& c, const part& p);
 
 /// A value for an argument.
 template <class A>
@@ -316,7 +320,7 @@ std::vector<row> described_rows_of(const std::optional<argument_check::product>&
   return rows;
 }
 
-/// The same of a function that argument_check knows nothing of.
+/// Rows of a function that argument_check does not know.
 template <class F, class... V>
 std::vector<row> rows_of(const std::string& function, F f, const std::vector<argument>& names,
                          const buffers& b, depth how_deep, V... valid) {

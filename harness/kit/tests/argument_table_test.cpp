@@ -343,9 +343,9 @@ TEST(argument_table, counts_the_faulty_calls_that_a_look_beforehand_finds) {
 
 TEST(argument_table, makes_a_well_formed_case_of_its_parts) {
   const row_maker rows = [](cublasHandle_t, const buffers&, depth) { return made(depth::everything); };
-  const failure_case c =
-      table_case("arguments.test", "a table",
-                 {{"one", "one part", {rows}, depth::everything, {"S3-3"}}, {"two", "another", {rows}}});
+  table_case c("arguments.test", "a table", {"S3-3"});
+  c.everything("one", "one part", {rows});
+  c.on_the_host("two", "another", {rows}).claims = {};
   EXPECT_EQ(defect_of(c), "");
   ASSERT_EQ(c.arms.size(), 3U);
   EXPECT_EQ(c.arms[0].kind, arm_kind::control);
