@@ -82,7 +82,7 @@ class operands {
     if (result.waited == cudaSuccess) tell(c_.get(), expected, product(in_b, in_a, read));
     return result;
   }
-  /// Of C, in the last call that could be waited for.
+  /// Describes C after the last call whose wait succeeded.
   [[nodiscard]] const fact_map& facts() const { return facts_; }
 
  private:
@@ -191,7 +191,7 @@ constexpr function usual{"cublasSgemm", by_sgemm};
 constexpr std::array functions{usual, function{"cublasGemmEx", by_gemm_ex},
                                function{"cublasSgemmStridedBatched", batch_of_one}};
 
-/// As the matrices are in memory: told of their order, or not.
+/// Passes the matrices as they are in memory, with the order that `told` says.
 cublasStatus_t by_lt(cublasLtHandle_t lt, const operands& o, cublasLtOrder_t told) {
   const auto& [m, n, k] = o.of;
   lt_problem problem(product_extents{.m = m, .n = n, .k = k});

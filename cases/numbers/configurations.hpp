@@ -57,7 +57,7 @@ inline std::string description(const cublasLtMatmulAlgo_t& algorithm) {
                      configured<std::uint32_t>(algorithm, CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME));
 }
 
-/// The same as a fact.
+/// The numbers of description() as a fact.
 inline fact_map facts_of(const cublasLtMatmulAlgo_t& algorithm) {
   return {{"first_failing",
            std::vector<std::int64_t>{

@@ -93,7 +93,7 @@ void measure_settings(trial& /*t*/, cublasHandle_t /*handle*/, const std::string
 
 // ---- numbers that tell ----
 
-/// What became of a product, and how many bits of its numbers went into it.
+/// The result of a product, and whether it used limited bits of its numbers.
 struct emulation_result {
   product_result product;
   bool limited = false;
@@ -169,7 +169,7 @@ const std::map<std::string, std::string> asking_for_emulation{
     {"CUBLAS_EMULATION_STRATEGY", "eager"},
     {"CUBLAS_FIXEDPOINT_EMULATION_MANTISSA_BIT_COUNT", std::to_string(limited_bits)}};
 
-/// To keep all bits is a failure here.
+/// A result of all bits counts as a failure here.
 status_record dgemm_of_limited_bits(fine_doubles& work, cublasHandle_t handle) {
   const emulation_result seen = by_dgemm(work, handle);
   if (!seen.product.ok() || seen.limited) return record_of(seen);
@@ -192,7 +192,7 @@ void first_handles(trial& t) {
   }
 }
 
-/// Returns the first answer that is not as the environment asks.
+/// Returns the first result that ignores the environment variables.
 status_record dgemm_by_handles_in_turn(trial& t, fine_doubles& work, int handles) {
   status_record first{.numbers = numbers_found::right};
   int others = 0;

@@ -82,7 +82,7 @@ class cancelling_product {
     return compared(multiply_by(on, problem, operands, algorithm), c_, expected_);
   }
 
-  /// Of C as it is now.
+  /// Counts the wrong elements that C has now.
   [[nodiscard]] fact_map how_wrong() const {
     const auto found = c_.get();
     std::int64_t not_finite = 0;

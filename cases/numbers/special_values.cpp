@@ -264,7 +264,7 @@ void control(trial& t) {
   CUFAULT_OBSERVE_AS("cublasLtMatmul", "fp16_epilogue_relu", multiply_with_relu(on.half));
 }
 
-/// The same products over k, with one that is not 0, and NaN where nothing takes it away.
+/// The products of k_zero with a k that is not 0. A NaN in A must reach C.
 void control_of_products(trial& t) {
   t.open_context();
   for (const a_holds what : {a_holds::numbers, a_holds::a_row_of_nan}) {

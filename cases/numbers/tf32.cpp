@@ -62,7 +62,7 @@ void with_compute_type(bench& b, cublasComputeType_t compute) {
   by_lt(b, compute);
 }
 
-/// As a program that says nothing of TF32.
+/// Calls like a program that does not mention TF32.
 void by_default(trial& t) {
   bench b = open(t);
   by_sgemm(b);

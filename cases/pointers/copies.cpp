@@ -151,7 +151,7 @@ void wrong_pointers(trial& t, const std::vector<mistake>& mistakes) {
   });
 }
 
-/// As in a program that looks for errors of its kernels nowhere.
+/// Behaves like a program that never checks for errors of its kernels.
 void after_a_fault(trial& t) {
   t.open_context();
   CUFAULT_REQUIRE(load_faults());

@@ -25,7 +25,7 @@ namespace {
 constexpr int n = 16;
 constexpr double alpha = 2, beta = 1;  // axpy has no beta: 1 makes it the same work
 
-/// Of one type; every routine computes C = alpha A + beta B with them.
+/// Operands of one type. Every routine computes C = alpha A + beta B with them.
 struct operands {
   cublasHandle_t handle;
   guarded_array a, b, identity, c;
@@ -78,7 +78,7 @@ constexpr uses uses_of(const char* geam_name, const char* gemm_name, const char*
           use{axpy_name, scalar::alpha, add_in_place<Complex, axpy>}};
 }
 
-/// What is aligned, and where: an arm for each.
+/// One arm for each combination of scalar and memory kind.
 struct subject {
   const char* arm;
   const char* words;

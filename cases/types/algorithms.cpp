@@ -50,7 +50,7 @@ product_result multiply_with_what_it_says(long_sum& sum, const workbench& on,
                   {on.workspace, chosen.workspaceSize});
 }
 
-/// Of algorithms that sum up in the compute type, outside of D.
+/// Asks for algorithms that sum up in the compute type, outside of D.
 status_record query_for_sums_in_workspace(lt_problem& problem, cublasLtHandle_t lt,
                                           std::size_t workspace_bytes) {
   set_attribute(problem.preference(), CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,

@@ -71,7 +71,7 @@ row by_sgemm(const std::string& words, const offsets& off_by = {}) {
   });
 }
 
-/// What the algorithm wants and which operand has less than that, if one has.
+/// Returns the alignment that the algorithm wants and the first operand that has less; nothing where all have it.
 fact_map missing_alignment(const lt_problem& problem, const checked_product& work) {
   if (problem.results().empty()) return {};
   struct needed {
@@ -141,7 +141,7 @@ row in_workspace(std::size_t off_by) {
       });
 }
 
-/// Every operand off by a byte, and copies of all that are not; the result is copied back.
+/// Every operand is off by a byte. Multiplies aligned copies, and copies the result back.
 product_result multiply_aligned_copies(const workbench& on) {
   checked_product work = new_product(entry::cublas, fp16, {1, 1, 1});
   const guarded_array a(fp16.types.a, work.a.size()), b(fp16.types.b, work.b.size()),
@@ -227,7 +227,7 @@ failure_case alignment() {
   c.remedy_apart("aligned_copies", "an operand at an odd address, then aligned copies of all", {odd_address},
                  "multiply copies at aligned addresses, and copy the result back",
                  {call_row(named_by_words("cublasGemmEx fp16 on aligned copies"), multiply_aligned_copies)});
-  // Half an element off is refused where a whole one is no matter.
+  // Half an element off is refused; a whole one is not.
   c.remedy_apart("aligned_bias", "a bias off by 1 and by 2 bytes, then an aligned one",
                  {with_bias(1), with_bias(2)}, "an aligned bias", {with_bias(0)});
   c.remedy_apart("aligned_workspace", "a workspace off by a byte, then an aligned one", {in_workspace(1)},

@@ -107,7 +107,7 @@ constexpr std::array too_many{most_in_grid + 1, std::int64_t{70'000}};
 
 // ---- counts ----
 
-/// Of the descriptions of A, B and C, which is D's too.
+/// Counts in the layouts of A, B and C. The layout of C is that of D, too.
 struct counts {
   const char* words;
   std::int32_t a, b, c;

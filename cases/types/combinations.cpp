@@ -88,7 +88,7 @@ std::string text_of(const combination& each) {
                                            : text;
 }
 
-/// What cublasGemmEx reads alpha as, to which the scalars belong, whatever the operands are.
+/// The type that cublasGemmEx reads alpha and beta as.
 cudaDataType usual_scalar(cublasComputeType_t compute, cudaDataType c) {
   const bool is_complex = c == CUDA_C_32F || c == CUDA_C_64F;
   switch (check_detail::computing_of(compute)) {
@@ -108,8 +108,8 @@ combination with_usual_scalar(entry function, cudaDataType a, cudaDataType b, cu
   return {function, {a, b, c, compute, usual_scalar(compute, c)}};
 }
 
-/// The product by the call that is meant. By cuBLASLt twice: with the heuristic's first algorithm, and with none, so that
-/// cublasLtMatmul itself has to say what it does not take.
+/// Calls cuBLASLt twice: with the first algorithm of the heuristic, and with none, so that cublasLtMatmul itself has to refuse what it does
+/// not support.
 status_record multiply(const workbench& on, const combination& each) {
   checked_product work(turned_product(each.function, each.types));
   if (each.function != entry::cublas_lt) return record_of(work.by_gemm_ex(on.handle));
@@ -166,7 +166,7 @@ constexpr std::array every_block{block{all_operands, false, all_results, all_com
                                  block{all_results, false, {}, all_computes},
                                  block{common, false, {}, usual_computes, scalar_types}};
 
-/// Emulation is newer than the rest; what an older library does with its numbers is no matter of types.
+/// False for emulation in a library that is older than it: how that reads the number is no question of types.
 bool is_known(cublasComputeType_t compute) {
   constexpr std::size_t with_emulation = 130100;
   return compute < check_detail::compute_32f_emulated_16bfx9 || cublasLtGetVersion() >= with_emulation;
@@ -215,7 +215,7 @@ bool takes(cublasComputeType_t compute, cudaDataType a) {
                      });
 }
 
-/// What does not go together in one that the tables do not have.
+/// Why the tables do not have this combination.
 std::string mismatch_of(const combination& each) {
   const auto& [a, b, c, compute, scalar] = each.types;
   if (a != b) return "A unlike B";
@@ -243,7 +243,7 @@ std::string predicted(const combination& each, int capability) {
                                       : "RIGHT_NUMBERS";
 }
 
-/// What calls that fail came to, and how many did, by kind of call: "of no documented table, A unlike B: CUBLAS_STATUS_NOT_SUPPORTED".
+/// Measures how many calls failed, by kind of call and outcome: "of no documented table, A unlike B: CUBLAS_STATUS_NOT_SUPPORTED".
 void measure_failing(trial& t, std::string_view of,
                      const std::map<std::string, std::vector<std::string>>& kinds) {
   std::map<std::string, int> calls;
@@ -432,7 +432,7 @@ std::vector<combination> mixed() {
   return all;
 }
 
-/// What the tables do not have, of one kind of operands: a result in single precision of others, and others of single precision.
+/// Combinations outside of the tables: other operands with a result in single precision, and operands in single precision with other results.
 std::vector<combination> around_single_precision() {
   std::vector<combination> outside;
   const auto add = [&](cudaDataType operands, cudaDataType result, cublasComputeType_t compute) {

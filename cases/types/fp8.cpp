@@ -92,7 +92,7 @@ row multiply_padded(const extents& kept, const extents& to) {
 /// Where C is, which a beta of 0 leaves unread.
 enum class c_is { elsewhere, d_as_same, d_as_other };
 
-/// D in E4M3 of four products an element, so that it is exact there.
+/// Each element of D is a sum of four products, which E4M3 holds exactly.
 row multiply_into_e4m3(const char* words, cudaDataType c, c_is where) {
   return [=](const workbench& on) {
     chosen_product p = padded(tn(e4m3, e4m3, e4m3), {usual.m, usual.n, 4});
@@ -135,7 +135,7 @@ void need(const scale_mode& mode) {
                                    mode.since / 10000, mode.since / 100 % 100));
 }
 
-/// Factors, all alike, more than any mode wants of the products here. Given back by the end of the process.
+/// Equal factors, more than any mode reads here. The end of the process frees them.
 const std::byte* new_factors(std::uint32_t four_bytes) {
   const std::vector<std::uint32_t> all(16384, four_bytes);
   void* memory = nullptr;
@@ -158,7 +158,7 @@ void set_modes(lt_problem& problem, const scale_mode& of_a, const scale_mode& of
   set_attribute(problem.operation(), b_scale_mode, of_b.number);
 }
 
-/// Whole blocks of 128 in each direction. Sums of so many small numbers stay far below the 256 up to which BF16 is exact.
+/// Whole blocks of 128 in each direction. BF16 is exact up to 256; the sums here stay far below.
 constexpr extents blocks{256, 128, 128};
 
 /// A scaled by 0.5, B by 2: the result is the plain product's.
@@ -170,7 +170,7 @@ row multiply_scaled(const scale_mode& of_a, const scale_mode& of_b) {
                   });
 }
 
-/// Only asked for: FP4 is no type that is checked here.
+/// Asks the heuristic only: numbers of FP4 cannot be checked here.
 cublasStatus_t heuristic_for_e2m1(const workbench& on) {
   auto described = tn(e4m3, e4m3, bf16, blocks);
   described.a.leading_dimension = described.b.leading_dimension = blocks.k;

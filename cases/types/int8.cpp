@@ -45,13 +45,13 @@ argument_check::product tn(const extents& of) {
 
 constexpr std::int64_t edge = 64;  // whole tiles of every order
 
-/// As bitsandbytes asks for it: A and C in COL32, B transposed in the order of an architecture. All elements of an operand are alike, so
-/// that the order does not show in the result.
+/// The product that bitsandbytes asks for: A and C in COL32, B transposed in the order of an architecture. All elements of an operand are
+/// equal, so that the result does not depend on the order.
 struct tiled_product {
   chosen_product p;
   lt_problem problem;
 
-  static argument_check::product nt() {
+  static argument_check::product b_transposed() {
     auto described = int8(CUBLAS_OP_N, {edge, edge, edge});
     described.b_op = CUBLAS_OP_T;
     for (auto* of : {&described.a, &described.b, &described.c}) of->leading_dimension = edge;
@@ -60,7 +60,7 @@ struct tiled_product {
   static std::vector<double> all(double number) { return std::vector<double>(edge * edge, number); }
 
   explicit tiled_product(cublasLtOrder_t of_b)
-      : p(nt(), all(1), all(2), all(2 * edge)), problem(p.described()) {
+      : p(b_transposed(), all(1), all(2), all(2 * edge)), problem(p.described()) {
     const auto put = [](cublasLtMatrixLayout_t layout, cublasLtOrder_t order) {
       set_attribute(layout, CUBLASLT_MATRIX_LAYOUT_ORDER, static_cast<std::int32_t>(order));
       set_attribute(layout, CUBLASLT_MATRIX_LAYOUT_LD, std::int64_t{32 * edge});  // 32 columns are one tile
@@ -128,7 +128,7 @@ void multiply_padded_by_lt(const workbench& on, const extents& kept, const exten
 // ---- many columns, batches ----
 
 constexpr std::int64_t most_columns = 65536, many_columns = 65540;
-/// Of m and k: whole tiles, and no more than the least that is taken. Kernels differ, and with them their limits.
+/// Values of m and k: whole tiles, and the least multiple that is accepted. Each takes another kernel, and kernels have limits of their own.
 constexpr std::array<std::int64_t, 2> sides{128, 132};
 
 std::string of_side(const char* words, std::int64_t side) {

@@ -28,7 +28,7 @@
 
 namespace cufault {
 
-/// In a context that it opens.
+/// Opens the context.
 inline workbench new_workbench(trial& t) {
   t.open_context();
   return {};

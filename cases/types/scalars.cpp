@@ -61,7 +61,7 @@ bool is_all_zero(const checked_product& work) {
   return std::all_of(numbers.begin(), numbers.end(), [](double x) { return x == 0; });
 }
 
-/// The types are what the library is told; behind alpha and beta, which it is not told of, is `passed`.
+/// The library is told `types`. Alpha and beta, whose type nobody tells it, are of type `passed`.
 status_record multiply(const workbench& on, entry function, const element_types& types, cudaDataType passed) {
   checked_product work(as_passed(function, types, passed));
   product_result result;
@@ -124,7 +124,7 @@ status_record multiply_by_null(const workbench& on, entry function, const elemen
   return record_of(work.by([&] { return gemm_ex(on.handle, told, work.c.data()); }));
 }
 
-/// Of one compute type: none does otherwise, and each row that crashes takes a second or two.
+/// One compute type stands for all: a row that crashes takes a second or two.
 rows null_rows() {
   return rows_for(both_functions, [](entry function) {
     return rows_for(std::array{true, false}, [=](bool alpha) {
@@ -154,7 +154,7 @@ rows integer_rows(double alpha, double beta) {
 
 // ---- beta, and a C of NaN ----
 
-/// What products in single precision are called with.
+/// Alpha, beta and the pointer mode of a product in single precision.
 struct single_scalars {
   const float *alpha, *beta;
   cublasPointerMode_t where;
@@ -193,8 +193,8 @@ struct route {
 constexpr std::array routes{route{"cublasGemmEx", 48, by_gemm_ex}, route{"cublasSgemv", 1, by_sgemv},
                             route{"cublasLtMatmul", 48, by_lt}};
 
-/// A beta, and what C holds: NaN, if it is not cleared. Right is what a beta of 0 gives. Nearly zero is a normal number still:
-/// kernels may take one that is not for zero.
+/// A beta, and whether C is cleared or NaN before. The right result is that of a beta of 0. The beta nearly zero is a normal number, as
+/// kernels may take a denormal one for zero.
 struct start {
   const char* words;
   float beta;

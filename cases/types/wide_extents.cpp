@@ -37,7 +37,7 @@ namespace {
 
 // ---- cuBLASLt, one row or column ----
 
-/// Of the matrix: together more than 2^31 elements. Neither is a multiple of the other.
+/// Sides of the matrix, which has more than 2^31 elements. Neither is a multiple of the other.
 constexpr std::int64_t long_side = 65544, short_side = 32776;
 constexpr std::int64_t fewer = 8200;  // where all is well; a multiple of 8, as the others are
 

@@ -61,7 +61,7 @@ class checked_product {
   checked_product(const checked_product&) = delete;  // described() points into it
   checked_product& operator=(const checked_product&) = delete;
 
-  /// With data, alpha and beta: what a check before the call would get to see.
+  /// The description with data, alpha and beta: what a check before the call sees.
   [[nodiscard]] const argument_check::product& described() const { return described_; }
 
   product_result by_gemm_ex(cublasHandle_t handle);

@@ -34,7 +34,7 @@ inline CUmemGenericAllocationHandle new_unmapped_memory(int device, std::size_t 
   return memory;
 }
 
-/// The same memory may be mapped to several places.
+/// Maps memory to addresses; the same memory may be mapped to several places.
 inline void map_memory(std::byte* at, CUmemGenericAllocationHandle memory, std::size_t bytes, int device) {
   CUmemAccessDesc access{};
   access.location.type = CU_MEM_LOCATION_TYPE_DEVICE;

@@ -90,7 +90,7 @@ struct product {
 
 namespace detail {
 
-/// A caller may have any number in an enumeration; loading it as one would be undefined.
+/// Copies the bytes: to load an out-of-range value as the enumeration is undefined behaviour.
 template <class E>
 int number(const E& of) {
   static_assert(std::is_enum_v<E> && sizeof(E) == sizeof(int), "a C enumeration");
