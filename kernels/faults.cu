@@ -55,7 +55,6 @@ __global__ void break_down(device_fault which, float* valid, float* invalid, int
 }
 
 constexpr int hungry_values = 128;
-__device__ float hungry_memory[hungry_values];
 
 /// All of its values are read before the first is written, so each needs a register of its own. None is spilled: a stack would take
 /// memory from the device.
@@ -126,12 +125,6 @@ cudaError_t launch_with_too_many_resources(cudaStream_t stream) {
   float* values = nullptr;
   std::array<void*, 1> arguments{&values};
   return cudaLaunchKernel(reinterpret_cast<const void*>(hungry), 1, 1024, arguments.data(), 0, stream);
-}
-
-cudaError_t launch_with_resources_that_suffice(cudaStream_t stream) {
-  void* values = nullptr;
-  if (cudaError_t e = cudaGetSymbolAddress(&values, hungry_memory)) return e;
-  return launch(threads(1, stream), hungry, static_cast<volatile float*>(values));
 }
 
 cudaError_t launch_with_bad_configuration(cudaStream_t stream) {

@@ -25,8 +25,6 @@ cudaError_t launch_fault(device_fault which, cudaStream_t stream = nullptr, unsi
 
 /// A launch that is refused at once and damages nothing: more threads than the registers of the kernel allow (701).
 cudaError_t launch_with_too_many_resources(cudaStream_t stream = nullptr);
-/// The same kernel in one thread: nothing is refused.
-cudaError_t launch_with_resources_that_suffice(cudaStream_t stream = nullptr);
 /// Refused: more threads in a block than any device has (documented: 9).
 cudaError_t launch_with_bad_configuration(cudaStream_t stream = nullptr);
 /// Likewise: more dynamic shared memory than any device has.

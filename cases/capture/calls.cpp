@@ -3,7 +3,7 @@
 //
 // What fails   Calls that are fine outside of a capture: a result in host memory, and a product on the legacy stream while a blocking
 //              stream captures. And one that succeeds and is wrong: a graph keeps the alpha that it was captured with. Tried because
-//              they are documented or reported to fail: the heuristic of cuBLASLt, an autotuned product, the first product of a process.
+//              they are documented or reported to fail: the heuristic of cuBLASLt, an autotuned product.
 // Why          Supposed: what must be done at once (wait, measure, load code) is not what a capture does, which is to record. As
 //              documented: scalars in host memory are recorded by value, and the legacy stream waits for every blocking stream.
 // Documented   cuBLAS documentation, CUDA Graphs Support: no scalar results in host memory during a capture; host alpha and beta are
@@ -11,13 +11,11 @@
 //              product it has not met. CUDA Runtime API, cudaStreamIsCapturing: the legacy stream is unusable while a blocking stream
 //              captures. Release notes and vllm.cpp#1732, #1741: INTERNAL_ERROR of the heuristic during a capture, in cuBLAS 13.5.1 to
 //              13.6.0 only.
-// Measured     H200, driver 580.159.04, cuBLAS 13.1.0: a result in host memory, in the relaxed mode, too, and a product on the legacy
-//              stream return INTERNAL_ERROR and invalidate the capture. The heuristic, an autotuned single-precision product and a first
-//              product do neither: their graphs give right numbers, and asking, tuning or multiplying first has nothing to clear. The
-//              call that should tune takes 1.1 ms and the next one 0.07 ms, both with right numbers: that does not tell whether
-//              it tunes.
+// Measured     H200, driver 580.159.04, cuBLAS 13.1.0: a result in host memory and a product on the legacy stream return INTERNAL_ERROR
+//              and invalidate the capture. The heuristic and an autotuned single-precision product do neither: their graphs give right
+//              numbers. First products and the relaxed mode: capture_* of the matrix.
 // What helps   Documented: results and scalars in device memory (CUBLAS_POINTER_MODE_DEVICE), non-blocking streams. Recommended: asking
-//              the heuristic, tuning and a first product before the capture; CUDA_MODULE_LOADING=EAGER; capturing again for a new alpha.
+//              the heuristic before the capture.
 #include "cases/capture/recording.hpp"
 #include "harness/kit/lt_problem.hpp"
 #include "kernels/faults.hpp"
@@ -170,12 +168,6 @@ cublasStatus_t autotuned_gemm(recording& r) {
   return status;
 }
 
-product_result autotuned_at_once(recording& r) {
-  product_result result{.waited = r.refresh()};
-  if (result.waited == cudaSuccess) result.status = autotuned_gemm(r);
-  return checked(r, result);
-}
-
 void warm_up_where_there_is_autotuning(recording& r) {
   warm_up(r);
   int version = 0;
@@ -224,15 +216,14 @@ product_result numbers_of_sgemm_beside() {
   return result;
 }
 
-/// Another handle multiplies on `theirs` while a stream of that kind captures.
-void multiply_beside(unsigned stream_flags, cudaStream_t theirs) {
+/// Another handle multiplies on the legacy stream while a stream of that kind captures.
+void multiply_beside(unsigned stream_flags) {
   recording r(small_extents, stream_flags);
   warm_up(r);
   const cublasHandle_t other = new_handle();
-  CUFAULT_REQUIRE(cublasSetStream(other, theirs));
   CUFAULT_REQUIRE(product(other));
   product_operands on;
-  CUFAULT_REQUIRE(prepare_product(fresh_seed(), &on, theirs));
+  CUFAULT_REQUIRE(prepare_product(fresh_seed(), &on));
   CUFAULT_REQUIRE(cudaDeviceSynchronize());
   begin(r);
   CUFAULT_OBSERVE_AS("cublasSgemm", "captured", captured_sgemm(r));
@@ -256,7 +247,7 @@ void control(trial& t) {
   capture_reductions(reducing, CUBLAS_POINTER_MODE_DEVICE);
   lt_bench lt;
   ask_then_capture(lt);
-  multiply_beside(non_blocking, nullptr);
+  multiply_beside(non_blocking);
 }
 
 // ---- faults ----
@@ -283,14 +274,6 @@ void autotuned(trial& t) {
   capture_autotuned(r);
 }
 
-void tuning_call(trial& t) {
-  t.open_context();
-  recording r;
-  warm_up_where_there_is_autotuning(r);
-  // A call that tunes would take far longer than the same call afterwards: their times are in the record.
-  for (int i = 0; i < 2; ++i) CUFAULT_OBSERVE_AS("cublasGemmEx", "autotune_eager", autotuned_at_once(r));
-}
-
 void frozen_alpha(trial& t) {
   t.open_context();
   recording r;
@@ -300,18 +283,10 @@ void frozen_alpha(trial& t) {
 
 void beside(trial& t, unsigned stream_flags) {
   t.open_context();
-  multiply_beside(stream_flags, nullptr);
+  multiply_beside(stream_flags);
 }
 
-void first_product(trial& t) {
-  t.open_context();
-  recording r;
-  r.handle = new_handle();
-  CUFAULT_REQUIRE(cublasSetStream(r.handle, r.stream));
-  capture_and_replay(r);
-}
-
-// ---- remedies and dead ends ----
+// ---- remedies ----
 
 void device_results(trial& t) {
   t.open_context();
@@ -321,30 +296,11 @@ void device_results(trial& t) {
   capture_reductions(b, CUBLAS_POINTER_MODE_DEVICE);
 }
 
-void relaxed_mode(trial& t) {
-  t.open_context();
-  reduction_bench b;
-  capture_reductions(b, CUBLAS_POINTER_MODE_HOST);
-  t.apply("a capture in the relaxed mode");
-  capture_reductions(b, CUBLAS_POINTER_MODE_HOST, cudaStreamCaptureModeRelaxed);
-}
-
 void ask_first(trial& t) {
   t.open_context();
   lt_bench b(blocking);
   t.apply("ask the heuristic before the capture");
   ask_then_capture(b);
-}
-
-void tune_first(trial& t) {
-  t.open_context();
-  recording r;
-  warm_up_where_there_is_autotuning(r);
-  capture_autotuned(r);
-  t.apply("the same call before the capture");
-  CUFAULT_OBSERVE_AS("cublasGemmEx", "autotune_unchecked", autotuned_gemm(r));
-  CUFAULT_REQUIRE(cudaStreamSynchronize(r.stream));
-  capture_autotuned(r);
 }
 
 void device_alpha(trial& t) {
@@ -356,42 +312,11 @@ void device_alpha(trial& t) {
   change_alpha_on_device(r);
 }
 
-void new_capture(trial& t) {
-  t.open_context();
-  recording r;
-  warm_up(r);
-  change_alpha_on_host(r);
-  t.apply("capture again when alpha has changed");
-  capture_and_replay(r);
-}
-
 void capture_non_blocking(trial& t) {
   t.open_context();
-  multiply_beside(blocking, nullptr);
+  multiply_beside(blocking);
   t.apply("capture a non-blocking stream");
-  multiply_beside(non_blocking, nullptr);
-}
-
-void multiply_elsewhere(trial& t) {
-  t.open_context();
-  cudaStream_t theirs = nullptr;
-  CUFAULT_REQUIRE(cudaStreamCreateWithFlags(&theirs, cudaStreamNonBlocking));
-  multiply_beside(blocking, nullptr);
-  t.apply("a non-blocking stream instead of the legacy stream for the other product");
-  multiply_beside(blocking, theirs);
-}
-
-void product_first(trial& t) {
-  t.open_context();
-  recording r;
-  t.apply("one product before the capture");
-  warm_up(r);
-  capture_and_replay(r);
-}
-
-void load_eagerly(trial& t) {
-  t.apply("CUDA_MODULE_LOADING=EAGER");
-  first_product(t);
+  multiply_beside(non_blocking);
 }
 
 // ---- the case ----
@@ -406,8 +331,6 @@ failure_case calls() {
   c.add("host_results", arm_kind::fault,
         "cublasSdot, cublasSnrm2 and cublasSasum with results in host memory", host_results);
   c.add("device_results", arm_kind::remedy, "the results in device memory", device_results);
-  c.add("relaxed_mode", arm_kind::dead_end, "results in host memory, captured in the relaxed mode",
-        relaxed_mode);
 
   for (const bool blocks : {true, false}) {
     const std::string stream = blocks ? "blocking" : "non_blocking";
@@ -420,29 +343,16 @@ failure_case calls() {
       "heuristic_blocking";
 
   c.add("autotuned", arm_kind::fault, "CUBLAS_GEMM_AUTOTUNE for a product that it has not met", autotuned);
-  c.add("tuning_call", arm_kind::fault,
-        "the numbers of the call that tunes and of the next one, outside of a capture", tuning_call);
-  c.add("tune_first", arm_kind::remedy, "the autotuned product once before the capture", tune_first);
 
   c.add("frozen_alpha", arm_kind::fault, "an alpha in host memory that changes after the capture",
         frozen_alpha);
   c.add("device_alpha", arm_kind::remedy, "alpha in device memory", device_alpha);
-  c.add("new_capture", arm_kind::remedy, "a new capture for the new alpha", new_capture);
 
   c.add("legacy_stream", arm_kind::fault,
         "a product on the legacy stream during the capture of a blocking stream",
         [](trial& t) { beside(t, blocking); });
   c.add("capture_non_blocking", arm_kind::remedy, "the capture of a non-blocking stream",
         capture_non_blocking);
-  c.add("multiply_elsewhere", arm_kind::remedy, "the other product on a non-blocking stream",
-        multiply_elsewhere);
-
-  c.add("first_product", arm_kind::fault, "a product whose kernel was never loaded", first_product);
-  c.add("product_first", arm_kind::remedy, "one product before the capture", product_first).against =
-      "first_product";
-  arm& eager = c.add("load_eagerly", arm_kind::remedy, "eager module loading", load_eagerly);
-  eager.environment["CUDA_MODULE_LOADING"] = "EAGER";
-  eager.against = "first_product";
 
   c.in_tier = {"control", "host_results", "device_results", "frozen_alpha", "legacy_stream"};
   return c;

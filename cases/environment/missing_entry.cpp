@@ -74,23 +74,10 @@ struct driver_function {
   int since;  ///< the CUDA version that its type has in cudaTypedefs.h
 };
 
-// What every program uses from the start, then what was added over time.
+// driver_without_entry of the matrix lacks another one.
 constexpr std::array functions{driver_function{"cuMemAlloc", 2000},
                                driver_function{"cuLibraryLoadData", 12000},
-                               driver_function{"cuLaunchKernel", 4000},
-                               driver_function{"cuStreamIsCapturing", 10000},
-                               driver_function{"cuLaunchKernelEx", 11060},
-                               driver_function{"cuTensorMapEncodeTiled", 12000},
-                               driver_function{"cuDeviceGetAttribute", 2000},
-                               driver_function{"cuEventCreate", 2000},
-                               driver_function{"cuStreamCreateWithPriority", 5050},
-                               driver_function{"cuFuncSetAttribute", 9000},
-                               driver_function{"cuMemsetD8Async", 3020},
-                               driver_function{"cuModuleLoadData", 2000},
-                               driver_function{"cuMemGetInfo", 2000},
-                               driver_function{"cuMemAllocAsync", 11020},
-                               driver_function{"cuLibraryGetKernel", 12000},
-                               driver_function{"cuKernelGetFunction", 12000}};
+                               driver_function{"cuLaunchKernelEx", 11060}};
 
 std::string made_up(const driver_function& f) {
   return fmt::format("made up: as if the driver had no {}, which is there since CUDA {}", f.name,
@@ -99,21 +86,13 @@ std::string made_up(const driver_function& f) {
 
 // ---- remedies ----
 
-constexpr const char* answered = "cuMemAlloc";  // the function whose absence remedies and dead ends answer
+constexpr const char* answered = "cuMemAlloc";  // the function whose absence the remedy answers
 
 void driver_that_has_it(trial& t) {
   if (t.stage() > 0) return work(t, nullptr);
   work(t, answered);
   t.apply("start again on a driver that has the function");
   t.continue_in_new_process(host_faults::nothing_hidden());
-}
-
-// ---- dead ends ----
-
-void retry_alone(trial& t) {
-  work(t, answered);
-  t.apply("the same calls again");
-  work(t, answered);
 }
 
 // ---- the case ----
@@ -148,7 +127,6 @@ failure_case missing_entry() {
 
   add("driver_that_has_it", arm_kind::remedy, "start again on a driver that has the function",
       driver_that_has_it, answered);
-  add("retry_alone", arm_kind::dead_end, "the same calls again", retry_alone, answered);
   c.in_tier = {"control", "without_mem_alloc", "without_launch_kernel_ex", "driver_that_has_it"};
   return c;
 }

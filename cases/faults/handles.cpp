@@ -35,6 +35,7 @@ const register_faults here{
     // Documented   cuBLAS documentation: CUBLAS_STATUS_NOT_INITIALIZED of a handle that is none; undefined otherwise.
     {.name = "destroyed_handle",
      .summary = "the handle was destroyed",
+     .failures = {"F-LIF-04"},
      .kind = "handle",
      .undefined = "what was the handle is free memory",
      .acts_on = {own_handle::cublas, own_handle::cublaslt},
@@ -101,6 +102,7 @@ const register_faults here{
     // Documented   cuBLAS documentation, cublasCreate: the handle is tied to the current device's context.
     {.name = "other_context",
      .summary = "another context is current than the one of the handle",
+     .failures = {"F-LIF-09"},
      .kind = "context",
      .cells = isolation::lasting,
      .provoke =
@@ -114,6 +116,7 @@ const register_faults here{
     // Documented   CUDA C++ Programming Guide: CUDA in a forked child is not supported.
     {.name = "forked_child",
      .summary = "in a child forked when CUDA was up",
+     .failures = {"F-LIF-02"},
      .kind = "fork",
      .around = [](world& w, const std::function<void()>& operate) { w.of_trial().in_forked_child(operate); }},
     // What fails   Nothing that was tried (reports/pages/evidence/matrix.md).

@@ -77,6 +77,7 @@ const register_faults here{
     // Documented   CUDA Runtime API, cudaErrorCallRequiresNewerDriver (36). A driver that lacks only this is not known.
     injected({.name = "driver_without_entry",
               .summary = "made up: as if the driver had no cuKernelGetFunction",
+              .failures = {"F-ENV-09"},
               .kind = "driver",
               .environment = {{"CUFAULT_RULES", host_faults::hidden("cuKernelGetFunction")}}})};
 

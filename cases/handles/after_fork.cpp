@@ -7,11 +7,9 @@
 //              child; tensorflow#57877, pycuda#137, DALI#4275, vllm#32611, torchrec#3284, and vllm#44252 for programs that had only
 //              asked for the devices.
 // Measured     H200, driver 580.159.04, cuBLAS 13.1.0: in the child cudaGetDeviceCount alone still answers; cuDeviceGetCount is
-//              CUDA_ERROR_NOT_INITIALIZED, cudaMalloc cudaErrorInitializationError, cublasCreate and cublasLtCreate NOT_INITIALIZED, after
-//              a parent that only counted the devices as well. The inherited handle's product is INTERNAL_ERROR, its cublasDestroy
-//              SUCCESS; the parent's handle works on.
-// What helps   Forking before anything initialises CUDA; fork and exec. Creating again, resetting or setting the device in the child
-//              are measured as dead ends, as is counting on having no context yet.
+//              CUDA_ERROR_NOT_INITIALIZED, cudaMalloc cudaErrorInitializationError, cublasCreate and cublasLtCreate NOT_INITIALIZED. The
+//              inherited handle's product is INTERNAL_ERROR; the parent's handle works on. forked_child of the matrix has every operation.
+// What helps   Forking before anything initialises CUDA. Initialising the driver again in the child is measured as a dead end.
 #include "harness/binding/driver_api.hpp"
 #include "harness/kit/products.hpp"
 #include "harness/trial/observe.hpp"
@@ -64,30 +62,6 @@ void call_in_the_child(trial& t) {
   CUFAULT_OBSERVE_AS("cublasSgemm", "split_k", product(parent.handle));
 }
 
-void multiply_in_the_child(trial& t) {
-  const inherited parent = initialised_parent(t);
-  t.in_forked_child([&] {
-    // Not product(), whose own kernels would not get as far as cublasSgemm.
-    CUFAULT_OBSERVE_AS("cublasSgemm", "split_k_unchecked", sgemm(parent.handle, parent.operands));
-    CUFAULT_OBSERVE(cudaDeviceSynchronize());
-  });
-  CUFAULT_OBSERVE_AS("cublasSgemm", "split_k", product(parent.handle));
-}
-
-void destroy_in_the_child(trial& t) {
-  const inherited parent = initialised_parent(t);
-  t.in_forked_child([&] { CUFAULT_OBSERVE(cublasDestroy(parent.handle)); });
-  CUFAULT_OBSERVE_AS("cublasSgemm", "split_k", product(parent.handle));
-}
-
-void fork_after_counting_devices(trial& t) {
-  int devices = 0;
-  CUFAULT_REQUIRE(cudaGetDeviceCount(&devices));
-  t.in_forked_child(calls_of_a_child);
-  t.open_context();
-  create_and_multiply();
-}
-
 // ---- remedies ----
 
 void fork_first(trial& t) {
@@ -100,52 +74,19 @@ void fork_first(trial& t) {
   create_and_multiply();
 }
 
-void fork_and_exec(trial& t) {
-  if (t.stage() == 0) {
-    initialised_parent(t);
-    t.in_forked_child(calls_of_a_child);
-    t.apply("a new program in place of the child: fork and exec");
-    t.continue_in_new_process();
-    return;
-  }
-  t.open_context();
-  create_and_multiply();
-}
-
 // ---- dead ends ----
 
 /// In the child, after an inherited handle did not work.
-void try_in_the_child(trial& t, const char* words, void (*attempt)(trial&)) {
+void initialise_in_the_child(trial& t) {
   const inherited parent = initialised_parent(t);
   t.in_forked_child([&] {
+    // Not product(), whose own kernels would not get as far as cublasSgemm.
     CUFAULT_OBSERVE_AS("cublasSgemm", "split_k_unchecked", sgemm(parent.handle, parent.operands));
-    t.apply(words);
-    attempt(t);
+    t.apply("cuInit(0) and cudaSetDevice() in the child, create another handle");
+    CUFAULT_OBSERVE(driver::cuInit(0U));
+    CUFAULT_OBSERVE(cudaSetDevice(t.device()));
     create_and_multiply();
   });
-}
-
-void create_again(trial& t) {
-  try_in_the_child(t, "create another handle in the child", [](trial&) {});
-}
-
-void reset_in_the_child(trial& t) {
-  try_in_the_child(t, "cudaDeviceReset() in the child, create another handle",
-                   [](trial&) { CUFAULT_OBSERVE(cudaDeviceReset()); });
-}
-
-void initialise_in_the_child(trial& t) {
-  try_in_the_child(t, "cuInit(0) and cudaSetDevice() in the child, create another handle", [](trial& here) {
-    CUFAULT_OBSERVE(driver::cuInit(0U));
-    CUFAULT_OBSERVE(cudaSetDevice(here.device()));
-  });
-}
-
-void count_on_no_context(trial& t) {
-  int devices = 0;
-  CUFAULT_REQUIRE(cudaGetDeviceCount(&devices));
-  t.apply("fork while there is no context yet: the devices were only counted");
-  t.in_forked_child([] { create_and_multiply(); });
 }
 
 // ---- the case ----
@@ -159,28 +100,16 @@ failure_case after_fork() {
 
   c.add("child_calls", arm_kind::fault, "first calls in the child, then a product in the parent",
         call_in_the_child);
-  c.add("child_multiplies", arm_kind::fault,
-        "the child uses the inherited handle, then a product in the parent", multiply_in_the_child);
-  c.add("child_destroys", arm_kind::fault,
-        "the child destroys the inherited handle, then a product in the parent", destroy_in_the_child);
-  c.add("only_counted", arm_kind::fault, "first calls in the child of a parent that only counted the devices",
-        fork_after_counting_devices);
 
   c.add("fork_first", arm_kind::remedy, "fork before CUDA is initialised", fork_first).against =
       "child_calls";
-  c.add("fork_and_exec", arm_kind::remedy, "fork and exec", fork_and_exec);
 
-  c.add("create_again", arm_kind::dead_end, "another handle in the child", create_again);
-  c.add("reset_in_child", arm_kind::dead_end, "cudaDeviceReset in the child", reset_in_the_child);
   c.add("initialise_in_child", arm_kind::dead_end, "cuInit and cudaSetDevice in the child",
         initialise_in_the_child);
-  c.add("count_on_no_context", arm_kind::dead_end, "fork while the devices were only counted",
-        count_on_no_context)
-      .against = "child_calls";
   // The child may hang on a lock that nobody holds any more.
   for (arm& a : c.arms)
     a.timeout = std::chrono::seconds(30);  // two processes open contexts, beside other work
-  c.in_tier = {"control", "child_calls", "fork_first", "create_again"};
+  c.in_tier = {"control", "child_calls", "fork_first"};
   return c;
 }
 

@@ -95,15 +95,6 @@ void create(trial& t) {
   CUFAULT_OBSERVE_AS("cublasSgemm", "split_k", product(handle));
 }
 
-void create_lt(trial& t) {
-  get_ready(t);
-  waiting_kernel waiting;
-  cublasLtHandle_t lt = nullptr;
-  CUFAULT_OBSERVE(cublasLtCreate(&lt));
-  waiting.end();
-  CUFAULT_OBSERVE_AS("cublasLtMatmul", "first_algorithm", lt_product(lt));
-}
-
 void first_product(trial& t) {
   get_ready(t);
   large_product numbers(extents);
@@ -118,13 +109,6 @@ void destroy(trial& t) {
   CUFAULT_REQUIRE(product(handle));
   const waiting_kernel waiting;
   CUFAULT_OBSERVE(cublasDestroy(handle));
-}
-
-void allocate(trial& t) {
-  get_ready(t);
-  const waiting_kernel waiting;
-  void* memory = nullptr;
-  CUFAULT_OBSERVE(cudaMalloc(&memory, 1 << 20));
 }
 
 void free_memory(trial& t) {
@@ -167,16 +151,6 @@ void load_eagerly(trial& t) {
   multiply_meanwhile(handle, numbers, waiting);
 }
 
-void end_the_wait_first(trial& t) {
-  get_ready(t);
-  t.apply("end the kernel's wait before the handle is destroyed");
-  cublasHandle_t const handle = new_handle();
-  waiting_kernel waiting;
-  waiting.end();
-  CUFAULT_OBSERVE_AS("cublasSgemm", "split_k", product(handle));
-  CUFAULT_OBSERVE(cublasDestroy(handle));
-}
-
 // ---- the case ----
 
 failure_case behind_waiting_kernel() {
@@ -199,11 +173,8 @@ failure_case behind_waiting_kernel() {
   slower.timeout = unhurried;
 
   add("create_lazy", arm_kind::fault, "cublasCreate, lazy module loading", create);
-  add("create_eager", arm_kind::fault, "cublasCreate, eager module loading", create, eagerly);
-  add("create_lt", arm_kind::fault, "cublasLtCreate, lazy module loading", create_lt);
   add("first_product_lazy", arm_kind::fault, "a handle's first product, lazy module loading", first_product);
   add("destroy", arm_kind::fault, "cublasDestroy", destroy);
-  add("allocate", arm_kind::fault, "cudaMalloc", allocate);
   add("free", arm_kind::fault, "cudaFree", free_memory);
 
   add("create_first", arm_kind::remedy, "create one handle first, the other behind the kernel", create_first)
@@ -212,8 +183,6 @@ failure_case behind_waiting_kernel() {
       "first_product_lazy";
   arm& eager = add("load_eagerly", arm_kind::remedy, "eager module loading", load_eagerly, eagerly);
   eager.against = "first_product_lazy";
-  arm& ended = add("end_the_wait_first", arm_kind::remedy, "end the wait, then destroy", end_the_wait_first);
-  ended.against = "destroy";
   c.in_tier = {"control", "create_lazy", "create_first"};
   return c;
 }

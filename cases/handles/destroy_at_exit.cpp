@@ -5,9 +5,9 @@
 // Why          Exit handlers run latest registered first, and what a handle points to may be gone by then.
 // Documented   CUDA Programming Guide: the runtime must not be used once the program's exit has begun. Reported: error 4 or a
 //              crash; arrayfire#2374, pytorch#116184, pytorch#97142, cccl#7063, rmm#2366.
-// Measured     H200, driver 580.159.04, cuBLAS 13.1.0: after a cudaDeviceReset during exit, SIGSEGV in 39 runs of 50, and with try and
-//              catch round it in 35 of 50; without a reset nothing fails.
-// What helps   Destroying the handle before exit; never destroying it. Catching exceptions round it is measured as a dead end.
+// Measured     H200, driver 580.159.04, cuBLAS 13.1.0: after a cudaDeviceReset during exit, SIGSEGV in 39 runs of 50; without a reset
+//              nothing fails.
+// What helps   Destroying the handle before exit; never destroying it.
 #include "harness/kit/products.hpp"
 #include "harness/trial/observe.hpp"
 
@@ -35,18 +35,6 @@ void reset_and_destroy() {
   destroy_the_handle();
 }
 
-cublasStatus_t destroy_and_catch() {
-  try {
-    return cublasDestroy(the_handle());
-  } catch (...) {  // the recommended precaution
-    return CUBLAS_STATUS_INTERNAL_ERROR;
-  }
-}
-
-void reset_and_try_to_destroy() {
-  reset();
-  CUFAULT_OBSERVE_AS("cublasDestroy", "exceptions_caught", destroy_and_catch());
-}
 /// A static object whose destructor does `Last`, constructed now.
 template <void (*Last)()>
 void construct_static() {
@@ -86,13 +74,6 @@ void control(trial& t) {
 // ---- faults ----
 
 template <void (*Register)()>
-void registered_before_cuda(trial& t) {
-  Register();
-  create_and_use(t);
-  t.end_through_exit();
-}
-
-template <void (*Register)()>
 void registered_after_cuda(trial& t) {
   create_and_use(t);
   Register();
@@ -116,13 +97,6 @@ void shut_down_first(trial& t) {
   t.end_through_exit();
 }
 
-// ---- dead ends ----
-
-void catch_round_it(trial& t) {
-  t.apply("try and catch round cublasDestroy");
-  registered_after_cuda<register_atexit<reset_and_try_to_destroy>>(t);
-}
-
 // ---- the case ----
 
 failure_case destroy_at_exit() {
@@ -132,14 +106,8 @@ failure_case destroy_at_exit() {
   c.failures = {"F-LIF-06"};
   c.add("control", arm_kind::control, "destroyed before exit", control);
 
-  c.add("static_before_cuda", arm_kind::fault, "a static object constructed before the first CUDA call",
-        registered_before_cuda<construct_static<destroy_the_handle>>);
   c.add("static_after_cuda", arm_kind::fault, "a static object constructed after the handle was used",
         registered_after_cuda<construct_static<destroy_the_handle>>);
-  c.add("atexit_before_cuda", arm_kind::fault, "an atexit function registered before the first CUDA call",
-        registered_before_cuda<register_atexit<destroy_the_handle>>);
-  c.add("atexit_after_cuda", arm_kind::fault, "an atexit function registered after the handle was used",
-        registered_after_cuda<register_atexit<destroy_the_handle>>);
   const auto racing = [](arm& a) -> arm& {
     a.races = "the handle points to what the reset has freed";
     a.repeats = 10;
@@ -153,11 +121,8 @@ failure_case destroy_at_exit() {
   c.add("shut_down_first", arm_kind::remedy, "destroy the handle before exit", shut_down_first).against =
       "reset_at_exit";
 
-  racing(c.add("catch_round_it", arm_kind::dead_end, "try and catch round it", catch_round_it)).against =
-      "reset_at_exit";
   for (arm& a : c.arms) a.timeout = std::chrono::seconds(60);  // a reset beside other work takes ten
-  c.in_tier = {"control", "static_before_cuda", "static_after_cuda", "atexit_before_cuda",
-               "atexit_after_cuda"};
+  c.in_tier = {"control", "static_after_cuda"};
   return c;
 }
 

@@ -6,8 +6,7 @@
 //              cannot. A caching allocator, as frameworks have, cannot join what it took from the driver separately.
 // Documented   One source document says that fragmentation makes cublasLtMatmulAlgoGetHeuristic return ALLOC_FAILED (S2-3), and
 //              that emptying the cache defragments memory and clears it (S2-8).
-// What helps   Recommended: empty the cache; take the large buffer first. Measured besides: freeing as much again, in one piece or
-//              scattered; emptying a cache in which every segment is still in use somewhere.
+// What helps   Recommended: empty the cache. Measured besides: emptying a cache in which every segment is still in use somewhere.
 // The cache is one of this file, a stand-in for a framework's: what rests on it is made up. pytorch.fragmentation has a real one.
 #include "harness/injection/counterparts.hpp"
 #include "harness/kit/lt_problem.hpp"
@@ -52,10 +51,6 @@ class many_blocks {
       }
     }
     blocks_ = std::move(kept);
-  }
-  void release_upper_half() {
-    for (std::size_t kept = blocks_.size() / 2; blocks_.size() > kept; blocks_.pop_back())
-      device_.release(blocks_.back());
   }
 
  private:
@@ -245,22 +240,7 @@ void cached(trial& t, bool in_use) {
   work(lt, pool);
 }
 
-// ---- remedies and dead ends ----
-
-void after_the_checkerboard(trial& t, const char* applied, void (many_blocks::*then)()) {
-  t.open_context();
-  cublasLtHandle_t lt = new_lt_handle();
-  const auto device = current_device_memory();
-  const memory_pressure held(*device, room);
-  many_blocks blocks(*device, 256_KiB);
-  blocks.release_every_other();
-  t.sample("every other block freed");
-  work(lt);
-  t.apply(applied);
-  (blocks.*then)();
-  t.sample("applied");
-  work(lt);
-}
+// ---- remedies ----
 
 enum class when_emptied { unused, in_use, released_first };
 
@@ -280,27 +260,6 @@ void empty_the_cache(trial& t, const char* applied, when_emptied when) {
   t.sample("emptied");
   t.measure("free in the cache once emptied", static_cast<double>(pool.cached_bytes()), "bytes");
   work(lt, pool);
-}
-
-void large_first(trial& t) {
-  t.open_context();
-  cublasLtHandle_t lt = new_lt_handle();
-  const auto device = current_device_memory();
-  const memory_pressure held(*device, room);
-  t.apply("create the handle, and take the large buffer, before the pool fills the device");
-  cublasHandle_t handle = nullptr;
-  CUFAULT_OBSERVE(cublasCreate(&handle));
-  CUFAULT_OBSERVE_AS("cublasSgemm", "split_k", product(handle));
-  caching_pool pool(*device);
-  char* taken = pool.allocate(large);
-  if (taken == nullptr) throw setup_failed("the pool has no room for the large buffer");
-  contents of_pool(pool);
-  release_all(pool, of_pool.big);
-  pool.release(taken);
-  CUFAULT_OBSERVE_AS("cudaMalloc", "by_caching_pool", allocate_from_and_free(pool));
-  CUFAULT_OBSERVE_AS("cublasLtMatmulAlgoGetHeuristic", "", heuristic(lt));
-  CUFAULT_OBSERVE_AS("cublasSgemm", "split_k", product(handle));
-  CUFAULT_REQUIRE(cublasDestroy(handle));
 }
 
 // ---- the case ----
@@ -323,10 +282,6 @@ failure_case fragmentation() {
         [](trial& t) { cached(t, true); }, {"S2-3"})
       .made_up = true;
 
-  const auto after = [&](const std::string& name, arm_kind kind, const char* applied,
-                         void (many_blocks::*then)()) {
-    c.add(name, kind, applied, [=](trial& t) { after_the_checkerboard(t, applied, then); });
-  };
   const auto empty = [&](const std::string& name, const char* applied, when_emptied when,
                          std::vector<std::string> claims) {
     c.add(
@@ -334,8 +289,6 @@ failure_case fragmentation() {
          std::move(claims))
         .made_up = true;
   };
-  after("free_in_one_piece", arm_kind::remedy, "free half of the remaining blocks, those side by side",
-        &many_blocks::release_upper_half);
   empty("empty_unused", "empty the case's own cache, which never empties by itself; nothing is in use",
         when_emptied::unused, {"S2-8"});
   empty("empty_in_use",
@@ -343,12 +296,6 @@ failure_case fragmentation() {
         when_emptied::in_use, {"S2-8"});
   empty("free_and_empty", "free what is in use, then empty the cache", when_emptied::released_first,
         {"S0-14"});
-  arm& first = c.add("large_first", arm_kind::remedy, "the large buffer and the handle first", large_first);
-  first.against = "cache_in_use";
-  first.made_up = true;
-
-  after("free_scattered", arm_kind::dead_end, "free every other one of the remaining blocks",
-        &many_blocks::release_every_other);
   for (const char* squeezed : {"checkerboard", "cache_unused", "cache_in_use"}) add_counterpart(c, squeezed);
   return c;
 }

@@ -5,8 +5,7 @@
 // Why          Each handle keeps a workspace in device memory until cublasDestroy.
 // Documented   cuBLAS documentation, 2.1.2 and cublasDestroy; LeetCUDA#414, TransformerEngine#1372, TensorRT-LLM#8533.
 //              One source document says that the leak ends in CUBLAS_STATUS_INTERNAL_ERROR (S0-10); measured: ALLOC_FAILED.
-// What helps   Destroying handles, one handle for all the work, an owner that destroys it when the work throws, a smaller
-//              workspace. Each remedy does as many rounds of work as would have failed twice over without it.
+// What helps   Destroying handles: as many rounds of work as would have failed twice over without it.
 #include "harness/injection/counterparts.hpp"
 #include "harness/kit/memory_pressure.hpp"
 #include "harness/kit/memory_readings.hpp"
@@ -16,16 +15,10 @@
 #include <cublasLt.h>
 #include <fmt/format.h>
 
-#include <memory>
 #include <stdexcept>
 
 namespace cufault {
 namespace {
-
-struct destroy_handle {
-  void operator()(cublasHandle_t handle) const { cublasDestroy(handle); }
-};
-using owned_handle = std::unique_ptr<std::remove_pointer_t<cublasHandle_t>, destroy_handle>;
 
 /// What the leak has to fill, so that it is quick: about a hundred handles of the default workspace on this class of GPU.
 constexpr std::uint64_t room = 8_GiB;
@@ -60,26 +53,14 @@ cublasStatus_t create_and_destroy_each(std::size_t rounds) {
   return CUBLAS_STATUS_SUCCESS;
 }
 
-product_result multiply_often(cublasHandle_t handle, std::size_t rounds) {
-  product_result last;
-  for (std::size_t i = 0; i < rounds; ++i) {
-    last = product(handle);
-    if (!last.ok()) break;
-  }
-  return last;
-}
-
-enum class released_by { an_owner, the_end_of_the_try_block, nobody };
-
-/// Work that throws while it has a handle; the caller carries on. *thrown: how often it did.
-cublasStatus_t throw_often(released_by how, std::size_t rounds, std::size_t* thrown) {
+/// Work that throws while it has a handle, past the cublasDestroy of its try block; the caller carries on. *thrown: how often it did.
+cublasStatus_t throw_often(std::size_t rounds, std::size_t* thrown) {
   for (std::size_t i = 0; i < rounds; ++i) {
     cublasHandle_t handle = nullptr;
     try {
       if (const cublasStatus_t status = cublasCreate(&handle); status != CUBLAS_STATUS_SUCCESS) return status;
-      const owned_handle owner(how == released_by::an_owner ? handle : nullptr);
       if (handle != nullptr) throw std::runtime_error("the work failed");
-      if (how == released_by::the_end_of_the_try_block) cublasDestroy(handle);
+      cublasDestroy(handle);
     } catch (const std::runtime_error&) {  // logged and forgotten, as in the document's example
       ++*thrown;
     }
@@ -170,36 +151,12 @@ void thrown_past_the_destroy(trial& t) {
   t.sample("squeezed");
   const std::size_t rounds = rounds_that_would_fail(t);
   std::size_t thrown = 0;
-  CUFAULT_OBSERVE_AS("cublasCreate", "exceptions_thrown",
-                     throw_often(released_by::the_end_of_the_try_block, rounds, &thrown));
+  CUFAULT_OBSERVE_AS("cublasCreate", "exceptions_thrown", throw_often(rounds, &thrown));
   t.sample("thrown");
   t.measure("exceptions thrown", static_cast<double>(thrown));
 }
 
 // ---- remedies ----
-
-void destroy_all_then_create(trial& t) {
-  t.open_context();
-  const auto device = current_device_memory();
-  const memory_pressure held(*device, room);
-  t.sample("squeezed");
-  auto handles = leak(t);
-  t.apply("destroy the leaked handles, create again");
-  CUFAULT_OBSERVE_AS("cublasDestroy", "all", destroy_all(handles));
-  t.sample("destroyed");
-  create_and_multiply();
-}
-
-void destroy_one_then_create(trial& t) {
-  t.open_context();
-  const auto device = current_device_memory();
-  const memory_pressure held(*device, room);
-  t.sample("squeezed");
-  const auto handles = leak(t);
-  t.apply("destroy one of the leaked handles, create again");
-  CUFAULT_OBSERVE(cublasDestroy(handles.back()));
-  create_and_multiply();
-}
 
 void destroy_each(trial& t) {
   t.open_context();
@@ -209,83 +166,6 @@ void destroy_each(trial& t) {
   const std::size_t rounds = rounds_that_would_fail(t);
   t.apply("destroy each handle before the next is created");
   CUFAULT_OBSERVE_AS("cublasCreate", "destroyed_each_time", create_and_destroy_each(rounds));
-  create_and_multiply();
-}
-
-void one_cached_handle(trial& t) {
-  t.open_context();
-  const auto device = current_device_memory();
-  const memory_pressure held(*device, room);
-  t.sample("squeezed");
-  const std::size_t rounds = rounds_that_would_fail(t);
-  t.apply("one handle for all rounds of work");
-  cublasHandle_t handle = nullptr;
-  CUFAULT_OBSERVE(cublasCreate(&handle));
-  const std::size_t before = free_device_memory();
-  CUFAULT_OBSERVE_AS("cublasSgemm", "split_k_often", multiply_often(handle, rounds));
-  t.measure("device memory taken by the products",
-            static_cast<double>(before) - static_cast<double>(free_device_memory()), "bytes");
-  CUFAULT_OBSERVE(cublasDestroy(handle));
-}
-
-void owner_through_exceptions(trial& t) {
-  t.open_context();
-  const auto device = current_device_memory();
-  const memory_pressure held(*device, room);
-  t.sample("squeezed");
-  const std::size_t rounds = rounds_that_would_fail(t);
-  t.apply("an owner whose destructor destroys the handle");
-  std::size_t thrown = 0;
-  CUFAULT_OBSERVE_AS("cublasCreate", "exceptions_thrown_owner_destroys",
-                     throw_often(released_by::an_owner, rounds, &thrown));
-  t.measure("exceptions thrown", static_cast<double>(thrown));
-  create_and_multiply();
-}
-
-/// First the leak with the default workspace, then half as many handles again in a process that sets another.
-void smaller_workspace(trial& t, const char* setting) {
-  t.open_context();
-  const auto device = current_device_memory();
-  if (t.stage() == 0) {
-    std::size_t leaked = 0;
-    {
-      const memory_pressure held(*device, room);
-      t.sample("squeezed");
-      auto handles = leak(t);
-      leaked = handles.size();
-      CUFAULT_REQUIRE(destroy_all(handles));
-    }
-    t.apply(
-        fmt::format("a new process with CUBLAS_WORKSPACE_CONFIG={}, half as many handles again", setting));
-    t.continue_in_new_process(
-        {{"CUBLAS_WORKSPACE_CONFIG", setting}, {"CUFAULT_HANDLES", std::to_string(leaked + leaked / 2)}});
-    return;
-  }
-  const memory_pressure held(*device, room);
-  t.sample("squeezed");
-  std::vector<cublasHandle_t> handles;
-  CUFAULT_REQUIRE(create_until_failure(handles, 1));
-  const std::size_t before = free_device_memory(),
-                    wanted = std::strtoul(std::getenv("CUFAULT_HANDLES"), nullptr, 10);
-  CUFAULT_OBSERVE_AS("cublasCreate", "until_failure", create_until_failure(handles, wanted));
-  t.measure("handles created", static_cast<double>(handles.size()), "handles");
-  if (handles.size() > 1) {
-    t.measure("device memory per handle with the setting",
-              static_cast<double>(before - free_device_memory()) / static_cast<double>(handles.size() - 1),
-              "bytes");
-  }
-  create_and_multiply();
-}
-
-// ---- dead ends ----
-
-void keep_on_creating(trial& t) {
-  t.open_context();
-  const auto device = current_device_memory();
-  const memory_pressure held(*device, room);
-  t.sample("squeezed");
-  leak(t);
-  t.apply("create again, nothing destroyed");
   create_and_multiply();
 }
 
@@ -307,23 +187,8 @@ failure_case handle_leak() {
         "the work throws before the cublasDestroy at the end of its try block", thrown_past_the_destroy,
         {"S0-13"});
 
-  c.add("destroy_all", arm_kind::remedy, "destroy what leaked, create again", destroy_all_then_create);
-  c.add("destroy_one", arm_kind::remedy, "destroy one handle, create again", destroy_one_then_create);
   c.add("destroy_each", arm_kind::remedy, "destroy each handle before the next", destroy_each).against =
       "leak_8_gib";
-  c.add("one_cached_handle", arm_kind::remedy, "one handle for all the work", one_cached_handle).against =
-      "leak_8_gib";
-  c.add("owner_destroys", arm_kind::remedy, "an owner destroys the handle when the work throws",
-        owner_through_exceptions)
-      .against = "thrown_past_destroy";
-  for (const auto& [name, setting] :
-       {std::pair{"workspace_0", ":0:0"}, {"workspace_16", ":16:8"}, {"workspace_4096", ":4096:8"}}) {
-    c.add(name, arm_kind::remedy,
-          fmt::format("half as many handles again with CUBLAS_WORKSPACE_CONFIG={}", setting),
-          [setting = setting](trial& t) { smaller_workspace(t, setting); });
-  }
-
-  c.add("keep_on_creating", arm_kind::dead_end, "create again without destroying", keep_on_creating);
   for (const char* squeezed : {"leak_8_gib", "what_breaks_then", "thrown_past_destroy"})
     add_counterpart(c, squeezed);
   c.in_tier = {"control", "leak_8_gib", "destroy_each"};

@@ -8,9 +8,7 @@
 //              waited for. Before that not even a trim gives anything back.
 // Documented   CUDA C++ Programming Guide, stream-ordered memory allocator: physical page caching, cudaMemPoolTrimTo.
 //              Users report cublasCreate failing beside a cache: pytorch#128601, pytorch#124250.
-// What helps   Recommended: trim the pool; lower its threshold; allocate from the pool that has the memory. Measured too: waiting for
-//              the device alone. Freeing again and clearing the error are measured as dead ends.
-#include "cases/memory/empty_pool.hpp"
+// What helps   Recommended: trim the pool. Cells of full_pool wait first, with a trim or without: that clears it.
 #include "harness/injection/counterparts.hpp"
 #include "harness/kit/memory_pressure.hpp"
 #include "harness/kit/memory_readings.hpp"
@@ -30,13 +28,6 @@ void fill_and_free(trial& t, stream_ordered_memory& pool) {
 void allocate_and_free() {
   void* memory = nullptr;
   if (CUFAULT_OBSERVE(cudaMalloc(&memory, 1_GiB)) == cudaSuccess) CUFAULT_REQUIRE(cudaFree(memory));
-}
-
-// What a stream-ordered allocation takes it leaves in the pool.
-cudaError_t allocate_and_free_in_the_pool() {
-  void* memory = nullptr;
-  if (const cudaError_t e = cudaMallocAsync(&memory, 1_GiB, nullptr); e != cudaSuccess) return e;
-  return cudaFreeAsync(memory, nullptr);
 }
 
 cublasStatus_t work() {
@@ -64,66 +55,17 @@ void kept(trial& t) {
   work();
 }
 
-void kept_and_waited_for(trial& t) {
-  t.open_context();
-  stream_ordered_memory pool(t.device());
-  fill_and_free(t, pool);
-  CUFAULT_REQUIRE(cudaDeviceSynchronize());
-  work();
-}
+// ---- remedies ----
 
-// ---- remedies and dead ends ----
-
-void after_the_failure(trial& t, const char* applied, void (*then)(stream_ordered_memory&)) {
+void trim(trial& t) {
   t.open_context();
   stream_ordered_memory pool(t.device());
   fill_and_free(t, pool);
   work();
-  t.apply(applied);
-  then(pool);
+  t.apply("cudaMemPoolTrimTo(pool, 0), with no wait before it");
+  pool.trim();
   t.sample("applied");
   work();
-}
-
-void trim(stream_ordered_memory& pool) {
-  pool.trim();
-}
-
-void lower_the_threshold(stream_ordered_memory& pool) {
-  pool.keep(0);
-  CUFAULT_OBSERVE(cudaDeviceSynchronize());
-}
-
-void lower_the_threshold_and_free(stream_ordered_memory& pool) {
-  pool.keep(0);
-  CUFAULT_OBSERVE_AS("cudaMallocAsync", "freed_at_once", allocate_and_free_in_the_pool());
-  CUFAULT_OBSERVE(cudaDeviceSynchronize());
-}
-
-void synchronize(stream_ordered_memory&) {
-  CUFAULT_OBSERVE(cudaDeviceSynchronize());
-}
-
-void free_again(stream_ordered_memory&) {
-  CUFAULT_OBSERVE_AS("cudaMallocAsync", "freed_at_once", allocate_and_free_in_the_pool());
-}
-
-void clear_the_last_error(stream_ordered_memory&) {
-  cudaGetLastError();
-}
-
-/// The handle is older than the shortage and warm: it is the program's own memory that is missing.
-void allocate_from_the_pool(trial& t) {
-  t.open_context();
-  cublasHandle_t const handle = new_handle();
-  CUFAULT_REQUIRE(product(handle));
-  stream_ordered_memory pool(t.device());
-  fill_and_free(t, pool);
-  allocate_and_free();
-  t.apply("cudaMallocAsync from the pool that keeps the memory");
-  CUFAULT_OBSERVE_AS("cudaMallocAsync", "freed_at_once", allocate_and_free_in_the_pool());
-  CUFAULT_OBSERVE_AS("cublasSgemm", "split_k", product(handle));
-  CUFAULT_REQUIRE(cublasDestroy(handle));
 }
 
 // ---- the case ----
@@ -133,29 +75,10 @@ failure_case pool_keeps_memory() {
   c.name = "memory.pool_keeps_memory";
   c.summary = "memory that was freed, but that a stream-ordered pool keeps from everybody else";
   c.failures = {"F-MEM-03"};
-  const auto after = [&](const std::string& name, arm_kind kind, const char* applied,
-                         void (*then)(stream_ordered_memory&), const char* claim = nullptr) {
-    arm& a = c.add(name, kind, applied, [=](trial& t) { after_the_failure(t, applied, then); });
-    if (claim != nullptr) a.claims = {claim};
-  };
   c.add("control", arm_kind::control, "a pool with the default release threshold, 0", control);
   c.add("kept", arm_kind::fault, "a pool that keeps everything, right after cudaFreeAsync", kept);
-  c.add("kept_and_waited_for", arm_kind::fault, "a pool that keeps everything, once the device is idle",
-        kept_and_waited_for);
-
-  after("trim", arm_kind::remedy, "cudaMemPoolTrimTo(pool, 0), with no wait before it", trim, "S0-14");
-  after("synchronize_and_trim", arm_kind::remedy, "cudaDeviceSynchronize(), cudaMemPoolTrimTo(pool, 0)",
-        empty_pool, "S0-14");
-  c.add("same_pool", arm_kind::remedy, "allocate from the pool that keeps the memory",
-        allocate_from_the_pool);
-  after("threshold", arm_kind::remedy, "release threshold 0, synchronize", lower_the_threshold);
-  after("threshold_and_free", arm_kind::remedy, "release threshold 0, one more cudaFreeAsync, synchronize",
-        lower_the_threshold_and_free);
-
-  after("synchronize", arm_kind::remedy, "cudaDeviceSynchronize()", synchronize);
-  after("free_again", arm_kind::dead_end, "one more cudaFreeAsync", free_again);
-  after("clear_last_error", arm_kind::dead_end, "cudaGetLastError()", clear_the_last_error);
-  add_counterpart(c, "kept");  // the other one is about what the driver itself takes back from the pool
+  c.add("trim", arm_kind::remedy, "cudaMemPoolTrimTo(pool, 0), with no wait before it", trim, {"S0-14"});
+  add_counterpart(c, "kept");
   c.in_tier = {"control", "kept", "trim"};
   return c;
 }

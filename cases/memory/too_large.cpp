@@ -275,15 +275,6 @@ void short_buffer(trial& t) {
                      work.multiply_into(static_cast<float*>(c), batch::beyond_2_32));
 }
 
-/// The first two of the 4097 matrices are written: a segment has room for them, C has not.
-void overrun_in_the_segment(trial& t) {
-  t.open_context();
-  const batch work;
-  const segment both(batch::bytes_in_int(batch::beyond_2_32));
-  CUFAULT_OBSERVE_AS("cublasSgemmStridedBatched", "", work.multiply_into(both.c(), 2));
-  CUFAULT_OBSERVE_AS("check.memory_unchanged", "", both.other_memory_unchanged());
-}
-
 // ---- remedies ----
 
 void clear_and_carry_on(trial& t) {
@@ -314,36 +305,6 @@ void in_pieces(trial& t, cut how) {
   CUFAULT_REQUIRE(cublasDestroy(handle));
 }
 
-void sizes_in_size_t(trial& t) {
-  t.open_context();
-  if (const auto device = current_device_memory(); device->free_bytes() < 6_GiB)
-    throw not_provoked("needs 6 GiB of free device memory");
-  const batch work;
-  void* memory = nullptr;
-  CUFAULT_OBSERVE_AS("cudaMalloc", "size_of_2_31_in_int",
-                     cudaMalloc(&memory, batch::bytes_in_int(batch::exactly_2_31)));
-  t.apply("sizes computed in size_t");
-  for (const int count : {batch::exactly_2_31, batch::beyond_2_32}) {
-    CUFAULT_OBSERVE(cudaMalloc(&memory, batch::bytes(count)));
-    CUFAULT_OBSERVE_AS("cublasSgemmStridedBatched", "",
-                       work.multiply_into(static_cast<float*>(memory), count));
-    CUFAULT_REQUIRE(cudaFree(memory));
-  }
-  CUFAULT_OBSERVE_AS("cublasSgemm", "split_k", product(work.handle()));
-}
-
-// ---- dead ends ----
-
-void carry_on_uncleared(trial& t) {
-  t.open_context();
-  void* memory = nullptr;
-  CUFAULT_OBSERVE(cudaMalloc(&memory, four_tib));
-  t.apply("carry on, the last error not cleared");
-  create_and_multiply();
-  CUFAULT_OBSERVE_AS("cudaLaunchKernelExC", "plain_product_unchecked", plain_product());
-  CUFAULT_OBSERVE(cudaGetLastError());  // as after every kernel launch of a careful program
-}
-
 // ---- the case ----
 
 failure_case too_large() {
@@ -359,20 +320,13 @@ failure_case too_large() {
   c.add("negative_size", arm_kind::fault, "2 GiB computed in int", negative_size);
   c.add("short_buffer", arm_kind::fault, "4 GiB and 1 MiB computed in int, then all of it written",
         short_buffer);
-  c.add("overrun_in_segment", arm_kind::fault,
-        "4 GiB and 1 MiB computed in int, then 2 MiB of it written, over what another process has there",
-        overrun_in_the_segment);
 
   c.add("clear_and_carry_on", arm_kind::remedy, "catch the error and carry on", clear_and_carry_on, {"S1-5"});
   c.add("smaller_pieces", arm_kind::remedy, "a product that does not fit, by blocks of columns",
         [](trial& t) { in_pieces(t, cut::columns); }, {"S1-6"});
   c.add("accumulate", arm_kind::remedy, "a product that does not fit, as a sum of shorter ones",
         [](trial& t) { in_pieces(t, cut::inner_dimension); }, {"S1-6"});
-  c.add("sizes_in_size_t", arm_kind::remedy, "sizes computed in size_t", sizes_in_size_t);
-
-  c.add("carry_on_uncleared", arm_kind::dead_end, "carry on and leave the last error where it is",
-        carry_on_uncleared);
-  c.run_beside_others({"control", "four_tib", "negative_size", "clear_and_carry_on", "carry_on_uncleared"});
+  c.run_beside_others({"control", "four_tib", "negative_size", "clear_and_carry_on"});
   return c;
 }
 

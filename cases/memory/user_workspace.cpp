@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What fails   Routines, or only their numbers, once the caller gives cuBLAS a workspace: too small, dropped by
-//              cublasSetStream, freed or handed on while work is queued, shared by two streams. Tried besides: 16 and 128 bytes off.
+// What fails   Routines, or only their numbers, once the caller gives cuBLAS a workspace: too small, dropped by cublasSetStream,
+//              shared by two streams. Tried besides: 16 and 128 bytes off. Of a workspace that is freed, too small or written to by
+//              others, the matrix has more (freed_workspace, small_workspace, no_workspace, shared_workspace).
 // Why          cublasSetWorkspace turns the library's own pool off and keeps a pointer. The library knows nothing of what else the
 //              caller does with that memory, and forgets the pointer at the next cublasSetStream.
 // Documented   cuBLAS documentation, cublasSetWorkspace: too small may return CUBLAS_STATUS_ALLOC_FAILED, which 16 KiB always avoid;
@@ -10,14 +11,11 @@
 //              results and illegal addresses: pytorch#89027, #193402, #192061, FasterTransformer#340, cudarc#595.
 // Measured     H200, driver 580.159.04, cuBLAS 13.1.0: of no bytes, strsv is ALLOC_FAILED, sdot NOT_SUPPORTED, snrm2 and isamax are
 //              EXECUTION_FAILED, and five other routines right; 256 bytes are enough for all. 16 and 128 bytes off is accepted, and
-//              right. cublasSetStream drops the workspace, for the same stream as well. Unmapped below a queued product it is
-//              cudaErrorLaunchFailure; cudaFree waits for the product, and the next is EXECUTION_FAILED. What is said to help does.
-//              Handed on to somebody who writes to it, or shared, products had not ended when each such arm was given up after 20 s, alone on the GPU.
+//              right. cublasSetStream drops the workspace, for the same stream as well. Of two handles that share one, products had
+//              not ended when the arm was given up after 20 s, alone on the GPU.
 // What helps   Documented: 16 KiB or more, 32 MiB for speed; cublasSetWorkspace again after each cublasSetStream; a workspace for each
 //              stream. Memory that outlives the work in it. Or the library's own pool.
-#include "harness/binding/driver_api.hpp"
 #include "harness/kit/held_streams.hpp"
-#include "harness/kit/mapped_memory.hpp"
 #include "harness/kit/memory_pressure.hpp"
 #include "harness/kit/products.hpp"
 #include "harness/trial/observe.hpp"
@@ -28,7 +26,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -49,13 +46,6 @@ char* new_memory(std::size_t bytes) {
   void* memory = nullptr;
   CUFAULT_REQUIRE(cudaMalloc(&memory, bytes));
   return static_cast<char*>(memory);
-}
-
-/// Memory that can be unmapped while work is queued, where cudaFree might wait for the device.
-std::byte* new_mapping(int device, std::size_t bytes) {
-  std::byte* const address = reserve_addresses(bytes);
-  map_new_memory(address, bytes, device);
-  return address;
 }
 
 // ---- too small: many routines ----
@@ -234,54 +224,15 @@ void set_workspace_then_stream(lane& l) {
   CUFAULT_OBSERVE_AS("cublasSgemm", "long_k_in_workspace", multiply_in_workspace(l));
 }
 
-/// Products whose workspace is a pool's memory, freed on stream `freed_on` while the product is queued. The pool gives it to whoever
-/// asks next, here on stream `theirs`, who writes to it at once.
-product_result multiply_while_handed_on(trial& t, lane& l, cudaStream_t freed_on, cudaStream_t theirs) {
-  constexpr int rounds = 10;
-  constexpr unsigned queued_ms = 10, scribble_ms = 30;
-  constexpr std::size_t piece = 32_MiB;  // what the pool grows by, so that the same piece is given out again
-  int wrong = 0;
-  product_result worst{.right = true};
-  for (int i = 0; i < rounds; ++i) {
-    void* next = nullptr;
-    CUFAULT_REQUIRE(cudaMallocAsync(&l.workspace, piece, l.stream));
-    CUFAULT_REQUIRE(launch_delay(l.stream, queued_ms));
-    l.start();
-    CUFAULT_REQUIRE(cudaFreeAsync(l.workspace, freed_on));
-    CUFAULT_REQUIRE(cudaMallocAsync(&next, piece, theirs));
-    if (freed_on == theirs && next != l.workspace)
-      throw not_provoked("the pool did not give out the freed memory again: nothing is overwritten");
-    CUFAULT_REQUIRE(launch_scribble(next, workspace_bytes, scribble_ms, theirs));
-    const product_result result = finish_product(l);
-    if (!result.ok()) {
-      ++wrong;
-      worst = result;
-    }
-    if (result.waited != cudaSuccess) break;
-    CUFAULT_REQUIRE(cudaFreeAsync(next, theirs));
-    CUFAULT_REQUIRE(cudaStreamSynchronize(theirs));
-  }
-  t.measure("products that went wrong", wrong, fmt::format("of {}", rounds));
-  return worst;
-}
-
-enum class order { at_once, one_after_the_other };
-
 /// Products on two streams that wait for the same signal, so that they run side by side.
-product_result multiply_in_both(trial& t, lane& first, lane& second, order how) {
+product_result multiply_in_both(trial& t, lane& first, lane& second) {
   constexpr int rounds = 20;
   constexpr unsigned at_most_ms = 200;
-  cudaEvent_t first_is_done = nullptr;
-  CUFAULT_REQUIRE(cudaEventCreateWithFlags(&first_is_done, cudaEventDisableTiming));
   int wrong = 0;
   product_result worst{.right = true};
   for (int i = 0; i < rounds && worst.waited == cudaSuccess; ++i) {
     held_streams both({first.stream, second.stream}, at_most_ms);
     first.start();
-    if (how == order::one_after_the_other) {
-      CUFAULT_REQUIRE(cudaEventRecord(first_is_done, first.stream));
-      CUFAULT_REQUIRE(cudaStreamWaitEvent(second.stream, first_is_done, 0));
-    }
     second.start();
     both.let_go();
     for (lane* l : {&first, &second}) {
@@ -335,63 +286,15 @@ void dropped_by_set_stream(trial& t) {
   set_workspace_then_stream(l);  // the same stream again
 }
 
-void unmapped_while_queued(trial& t) {
-  t.open_context();
-  std::byte* const memory = new_mapping(t.device(), workspace_bytes);
-  lane l{new_handle(), memory};
-  warm_up(l);
-  CUFAULT_REQUIRE(launch_delay(l.stream, 200));
-  l.start();
-  CUFAULT_OBSERVE(driver::cuMemUnmap(reinterpret_cast<CUdeviceptr>(memory), workspace_bytes));
-  CUFAULT_OBSERVE_AS("cudaDeviceSynchronize", "numbers_of_product", finish_product(l));
-}
-
-void cuda_free_while_queued(trial& t) {
-  t.open_context();
-  lane l{new_handle(), new_memory(workspace_bytes)};
-  warm_up(l);
-  CUFAULT_REQUIRE(launch_delay(l.stream, 200));
-  l.start();
-  CUFAULT_OBSERVE(cudaFree(l.workspace));
-  CUFAULT_OBSERVE_AS("cudaDeviceSynchronize", "numbers_of_product", finish_product(l));
-}
-
-void used_after_cuda_free(trial& t) {
-  t.open_context();
-  lane l{new_handle(), new_memory(workspace_bytes)};
-  warm_up(l);
-  CUFAULT_OBSERVE(cudaFree(l.workspace));
-  CUFAULT_OBSERVE_AS("cublasSgemm", "long_k", long_product(l));
-}
-
-void handed_on_while_queued(trial& t) {
-  t.open_context();
-  lane l{new_handle(), new_memory(workspace_bytes)};
-  warm_up(l);
-  const cudaStream_t theirs = new_stream();
-  CUFAULT_OBSERVE_AS("cublasSgemm", "workspace_handed_on", multiply_while_handed_on(t, l, theirs, theirs));
-}
-
 // ---- remedies ----
 
-/// A workspace of no bytes, then one of `bytes`.
-void a_larger_one(trial& t, std::size_t bytes, const char* words) {
+void sixteen_kib(trial& t) {
   t.open_context();
   bench b;
   CUFAULT_OBSERVE_AS("cublasSetWorkspace", "of_0_bytes", cublasSetWorkspace(b.handle, b.workspace, 0));
   every_routine(b);
-  t.apply(words);
-  CUFAULT_OBSERVE(cublasSetWorkspace(b.handle, b.workspace, bytes));
-  every_routine(b);
-}
-
-void back_to_the_pool(trial& t) {
-  t.open_context();
-  bench b;
-  CUFAULT_OBSERVE_AS("cublasSetWorkspace", "of_0_bytes", cublasSetWorkspace(b.handle, b.workspace, 0));
-  every_routine(b);
-  t.apply("cublasSetStream, which brings the library's own pool back");
-  CUFAULT_OBSERVE(cublasSetStream(b.handle, nullptr));
+  t.apply("16 KiB");
+  CUFAULT_OBSERVE(cublasSetWorkspace(b.handle, b.workspace, sufficient));
   every_routine(b);
 }
 
@@ -419,61 +322,18 @@ void set_it_again(trial& t) {
   CUFAULT_OBSERVE_AS("cublasSgemm", "split_k", product(l.handle));
 }
 
-void wait_then_unmap(trial& t) {
-  t.open_context();
-  std::byte* const memory = new_mapping(t.device(), workspace_bytes);
-  lane l{new_handle(), memory};
-  warm_up(l);
-  t.apply("wait for the stream before the workspace is unmapped");
-  CUFAULT_REQUIRE(launch_delay(l.stream, 200));
-  l.start();
-  CUFAULT_OBSERVE(cudaStreamSynchronize(l.stream));
-  CUFAULT_OBSERVE(driver::cuMemUnmap(reinterpret_cast<CUdeviceptr>(memory), workspace_bytes));
-  CUFAULT_OBSERVE_AS("cudaDeviceSynchronize", "numbers_of_product", finish_product(l));
-  CUFAULT_OBSERVE(cublasSetStream(l.handle, l.stream));
-  CUFAULT_OBSERVE_AS("cublasSgemm", "long_k", long_product(l));
-}
+/// Control, fault and remedy of the work on two streams are the same but for this.
+enum class workspaces { shared, own };
 
-void back_to_the_pool_then_free(trial& t) {
+void two_streams(trial& t, workspaces in, const char* remedy) {
   t.open_context();
-  lane l{new_handle(), new_memory(workspace_bytes)};
-  warm_up(l);
-  t.apply("cublasSetStream, so that the handle lets go of the workspace, before cudaFree");
-  CUFAULT_OBSERVE(cublasSetStream(l.handle, l.stream));
-  CUFAULT_OBSERVE(cudaFree(l.workspace));
-  CUFAULT_OBSERVE_AS("cublasSgemm", "long_k", long_product(l));
-}
-
-void free_in_order(trial& t) {
-  t.open_context();
-  lane l{new_handle(), new_memory(workspace_bytes)};
-  warm_up(l);
-  t.apply("cudaFreeAsync on the stream of the product");
-  CUFAULT_OBSERVE_AS("cublasSgemm", "workspace_handed_on",
-                     multiply_while_handed_on(t, l, l.stream, new_stream()));
-}
-
-/// Control, fault and remedy of the work on two streams are the same but for these.
-enum class handles { one, two };
-enum class workspaces { shared, own, the_librarys };
-
-void two_streams(trial& t, handles by, workspaces in, order how, const char* remedy) {
-  t.open_context();
-  const cublasHandle_t handle = new_handle();
-  void* const workspace = in == workspaces::the_librarys ? nullptr : new_memory(workspace_bytes);
-  lane first{handle, workspace};
-  lane second{by == handles::two ? new_handle() : handle,
-              in == workspaces::own ? new_memory(workspace_bytes) : workspace};
+  void* const workspace = new_memory(workspace_bytes);
+  lane first{new_handle(), workspace};
+  lane second{new_handle(), in == workspaces::own ? new_memory(workspace_bytes) : workspace};
   warm_up(first);
   warm_up(second);
   if (remedy != nullptr) t.apply(remedy);
-  CUFAULT_OBSERVE_AS("cublasSgemm", "on_two_streams", multiply_in_both(t, first, second, how));
-}
-
-// ---- dead ends ----
-
-void retry_alone(trial& t) {
-  a_larger_one(t, 0, "the same again");
+  CUFAULT_OBSERVE_AS("cublasSgemm", "on_two_streams", multiply_in_both(t, first, second));
 }
 
 // ---- the case ----
@@ -484,22 +344,17 @@ failure_case user_workspace() {
   c.summary =
       "a workspace that the caller gives to cuBLAS: too small, misaligned, dropped, freed in use or shared";
   c.failures = {"F-MEM-05", "F-MEM-06", "F-MEM-07", "F-MEM-08", "F-MEM-09"};
-  const auto on_two_streams = [](handles by, workspaces in, order how = order::at_once,
-                                 const char* remedy = nullptr) {
-    return [=](trial& t) { two_streams(t, by, in, how, remedy); };
-  };
-  const auto larger = [](std::size_t bytes, const char* words) {
-    return [=](trial& t) { a_larger_one(t, bytes, words); };
+  const auto on_two_streams = [](workspaces in, const char* remedy = nullptr) {
+    return [=](trial& t) { two_streams(t, in, remedy); };
   };
 
-  // Kernels that share a workspace may wait for each other for ever: twice as long as free_in_order, which makes the same calls, took
-  // beside other work.
+  // Kernels that share a workspace may wait for each other for ever.
   constexpr std::chrono::seconds given_up_after{20};
 
   c.add("control", arm_kind::control, "every routine in 32 MiB, and one aligned to 256 bytes and no more",
         control, {"S0-6"});
   c.add("control_two_streams", arm_kind::control, "two handles, streams and workspaces, side by side",
-        on_two_streams(handles::two, workspaces::own));
+        on_two_streams(workspaces::own));
 
   c.add("too_small", arm_kind::fault, "nine routines in a workspace of few bytes", too_small, {"S0-6"})
       .levels = level_range{"bytes of workspace", {0, 256, 4096, 15 * 1024, sufficient}};
@@ -507,64 +362,24 @@ failure_case user_workspace() {
       level_range{"bytes off", {16, 128}};
   c.add("dropped_by_set_stream", arm_kind::fault, "cublasSetStream after cublasSetWorkspace",
         dropped_by_set_stream);
-  c.add("unmapped_while_queued", arm_kind::fault, "unmapped while a product is queued",
-        unmapped_while_queued);
-  c.add("cuda_free_while_queued", arm_kind::fault, "cudaFree while a product is queued",
-        cuda_free_while_queued);
-  c.add("used_after_cuda_free", arm_kind::fault, "the handle goes on after cudaFree of its workspace",
-        used_after_cuda_free);
-  c.add("handed_on_while_queued", arm_kind::fault,
-        "freed to the pool on another stream while a product is queued, and given to somebody else",
-        handed_on_while_queued);
   c.add("shared_by_two_handles", arm_kind::fault, "two handles with a stream each in one workspace",
-        on_two_streams(handles::two, workspaces::shared));
-  c.add("shared_by_two_streams", arm_kind::fault, "one handle on two streams in one workspace",
-        on_two_streams(handles::one, workspaces::shared));
-  for (arm& a : c.arms)
-    if (a.name == "handed_on_while_queued" || a.name.starts_with("shared_by_two_")) {
-      a.timeout = given_up_after;  // their time ran out in the records of an H100 and an H200
-      a.rarely_calls_driver = true;
-    }
-  const std::string why = "who writes first to a workspace that several use, or that is no longer there";
-  c.repeat_undefined({"unmapped_while_queued", "cuda_free_while_queued", "used_after_cuda_free"}, why);
-  // Each takes the whole time.
-  c.repeat_undefined({"handed_on_while_queued", "shared_by_two_handles", "shared_by_two_streams"}, why, 2);
+        on_two_streams(workspaces::shared));
+  arm& shared = c.arms.back();
+  shared.timeout = given_up_after;  // its time ran out in the records of an H100 and an H200
+  shared.rarely_calls_driver = true;
+  // Each trial takes the whole time.
+  c.repeat_undefined({"shared_by_two_handles"}, "who writes first to a workspace that several use", 2);
 
-  c.add("sixteen_kib", arm_kind::remedy, "16 KiB in place of none", larger(sufficient, "16 KiB"));
-  c.add("recommended_size", arm_kind::remedy, "32 MiB in place of none", larger(recommended, "32 MiB"));
-  c.add("back_to_pool", arm_kind::remedy, "the library's own pool in place of a workspace of no bytes",
-        back_to_the_pool);
+  c.add("sixteen_kib", arm_kind::remedy, "16 KiB in place of none", sixteen_kib);
   c.add("align", arm_kind::remedy, "an aligned workspace in place of a misaligned one", align_it);
   c.add("set_again", arm_kind::remedy, "cublasSetWorkspace again after cublasSetStream", set_it_again);
-  c.add("wait_then_unmap", arm_kind::remedy, "wait for the stream before unmapping", wait_then_unmap)
-      .against = "unmapped_while_queued";
-  c.add("back_to_pool_then_free", arm_kind::remedy, "cublasSetStream before cudaFree",
-        back_to_the_pool_then_free)
-      .against = "used_after_cuda_free";
-  c.add("free_in_order", arm_kind::remedy, "cudaFreeAsync on the stream of the product", free_in_order)
-      .against = "handed_on_while_queued";
-  c.add("workspace_each", arm_kind::remedy, "a workspace for each handle",
-        on_two_streams(handles::two, workspaces::own, order::at_once, "a workspace for each handle"))
-      .against = "shared_by_two_handles";
-  c.add(
-       "pool_of_each_handle", arm_kind::remedy, "two handles with no workspace of the caller's",
-       on_two_streams(handles::two, workspaces::the_librarys, order::at_once, "the pools of the two handles"))
-      .against = "shared_by_two_handles";
-  c.add("pool_of_one_handle", arm_kind::remedy, "one handle on two streams with no workspace of the caller's",
-        on_two_streams(handles::one, workspaces::the_librarys, order::at_once, "the pool of the one handle"))
-      .against = "shared_by_two_streams";
-  c.add("workspace_each_stream", arm_kind::remedy, "one handle, a workspace for each of its streams",
-        on_two_streams(handles::one, workspaces::own, order::at_once, "a workspace for each stream"))
-      .against = "shared_by_two_streams";
-  c.add("one_after_the_other", arm_kind::remedy, "the second stream waits for an event of the first",
-        on_two_streams(handles::one, workspaces::shared, order::one_after_the_other,
-                       "the second stream waits for the first"))
-      .against = "shared_by_two_streams";
 
-  c.add("retry_alone", arm_kind::dead_end, "the same routines again, with no more bytes", retry_alone);
-  c.in_tier = {"control", "misaligned", "dropped_by_set_stream", "used_after_cuda_free", "set_again"};
-  c.share_process_of({"control", "control_two_streams", "dropped_by_set_stream", "recommended_size", "align",
-                      "set_again", "workspace_each", "workspace_each_stream", "one_after_the_other"});
+  c.add("workspace_each", arm_kind::remedy, "a workspace for each handle",
+        on_two_streams(workspaces::own, "a workspace for each handle"))
+      .against = "shared_by_two_handles";
+  c.in_tier = {"control", "misaligned", "dropped_by_set_stream", "set_again"};
+  c.share_process_of(
+      {"control", "control_two_streams", "dropped_by_set_stream", "align", "set_again", "workspace_each"});
   return c;
 }
 

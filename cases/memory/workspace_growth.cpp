@@ -8,11 +8,9 @@
 //              TransformerEngine#1715, onnxruntime#16512. One source document says that the variable does not help (S2-12).
 // Measured     H200, driver 580.159.04, cuBLAS 13.1.0: a handle takes 64 MiB, the first one 66 MiB, a product nothing more. 1 GiB holds
 //              15 handles; the next cublasCreate is ALLOC_FAILED. With :4096:8 a handle takes 32 MiB, with :0:0 and :16:8 nothing, and
-//              the first one 2 MiB: half as many again work. A value that is not understood is as none. A workspace of the caller's
-//              makes no room for a further handle: cublasCreate takes its own before. 16 streams of one handle at once take 90 MiB,
-//              whatever the variable says, and work with nothing left free.
-// What helps   Recommended: a smaller workspace by CUBLAS_WORKSPACE_CONFIG; fewer handles. Not one workspace of the caller's for all
-//              handles. As a dead end: trimming a pool, in which workspaces are not.
+//              the first one 2 MiB: half as many again work. 16 streams of one handle at once take 90 MiB, whatever the
+//              variable says, and work with nothing left free. A malformed value: workspace_config_malformed of the matrix.
+// What helps   Recommended: a smaller workspace by CUBLAS_WORKSPACE_CONFIG; fewer handles.
 #include "harness/injection/counterparts.hpp"
 #include "harness/kit/memory_pressure.hpp"
 #include "harness/kit/memory_readings.hpp"
@@ -71,12 +69,8 @@ std::deque<large_product> new_products(std::size_t count) {
 
 // ---- one handle on many streams ----
 
-/// `workspace`: the caller's; nullptr leaves the handle the library's own.
-product_result multiply_on(cudaStream_t stream, cublasHandle_t handle, large_product& work,
-                           void* workspace = nullptr) {
-  product_result result{.status = cublasSetStream(handle, stream)};
-  if (result.status == CUBLAS_STATUS_SUCCESS && workspace != nullptr)
-    result.status = cublasSetWorkspace(handle, workspace, recommended);
+product_result multiply_on(cudaStream_t stream, cublasHandle_t handle, large_product& work) {
+  const product_result result{.status = cublasSetStream(handle, stream)};
   return result.status == CUBLAS_STATUS_SUCCESS ? work.multiply(handle) : result;
 }
 
@@ -112,9 +106,8 @@ struct worker {
   cublasHandle_t handle = nullptr;
 };
 
-/// Adds workers until there are `wanted` or something fails; each multiplies once, one at a time, so that they may share a workspace.
-product_result add_workers(std::vector<worker>& workers, std::size_t wanted, large_product& work,
-                           void* workspace = nullptr) {
+/// Adds workers until there are `wanted` or something fails; each multiplies once.
+product_result add_workers(std::vector<worker>& workers, std::size_t wanted, large_product& work) {
   product_result result{.right = true};
   while (workers.size() < wanted && result.ok()) {
     worker w;
@@ -123,18 +116,9 @@ product_result add_workers(std::vector<worker>& workers, std::size_t wanted, lar
     result.status = cublasCreate(&w.handle);
     if (result.status != CUBLAS_STATUS_SUCCESS) break;
     workers.push_back(w);
-    result = multiply_on(w.stream, w.handle, work, workspace);
+    result = multiply_on(w.stream, w.handle, work);
   }
   return result;
-}
-
-cublasStatus_t give_each(const std::vector<worker>& workers, void* workspace) {
-  cublasStatus_t first = CUBLAS_STATUS_SUCCESS;
-  for (const worker& w : workers) {
-    const cublasStatus_t status = cublasSetWorkspace(w.handle, workspace, recommended);
-    if (first == CUBLAS_STATUS_SUCCESS) first = status;
-  }
-  return first;
 }
 
 cublasStatus_t dismiss(std::vector<worker>& workers) {
@@ -234,11 +218,6 @@ void streams_of_one_handle(trial& t) {
     CUFAULT_OBSERVE_AS("cublasSgemm", "on_streams_at_once", multiply_at_once(handle, streams, works));
 }
 
-void malformed_setting(trial& t) {
-  t.open_context();
-  footprint(t);
-}
-
 // ---- remedies ----
 
 /// First with the default, then half as many handles again in a process with the setting.
@@ -269,65 +248,6 @@ void smaller_workspace(trial& t, const char* setting) {
       {{"CUBLAS_WORKSPACE_CONFIG", setting}, {wanted_variable, std::to_string(wanted)}});
 }
 
-void one_workspace_for_all(trial& t) {
-  t.open_context();
-  large_product work(long_k);
-  void* workspace = nullptr;
-  CUFAULT_REQUIRE(cudaMalloc(&workspace, recommended));
-  const auto device = current_device_memory();
-  const memory_pressure held(*device, room);
-  t.sample("squeezed");
-  auto workers = fill_the_room(t, work);
-  const std::size_t wanted = half_as_many_again(workers);
-  t.apply("one workspace of the caller's for all handles, then half as many handles again");
-  meter m(t);
-  CUFAULT_OBSERVE_AS("cublasSetWorkspace", "each", give_each(workers, workspace));
-  m.taken_by("cublasSetWorkspace on every handle");
-  CUFAULT_OBSERVE_AS("cublasCreate", "stream_handle_workspace_and_product_each",
-                     add_workers(workers, wanted, work, workspace));
-  t.measure("handles created with it", static_cast<double>(workers.size()), "handles");
-}
-
-void one_handle_for_all(trial& t) {
-  t.open_context();
-  large_product work(long_k);
-  const auto device = current_device_memory();
-  const memory_pressure held(*device, room);
-  t.sample("squeezed");
-  auto workers = fill_the_room(t, work);
-  const std::size_t wanted = half_as_many_again(workers);
-  t.apply("one handle for all streams, and half as many streams again");
-  CUFAULT_OBSERVE_AS("cublasDestroy", "all", dismiss(workers));
-  const auto streams = new_streams(wanted);
-  cublasHandle_t handle = nullptr;
-  CUFAULT_OBSERVE(cublasCreate(&handle));
-  meter m(t);
-  CUFAULT_OBSERVE_AS("cublasSgemm", "on_streams_in_turn", multiply_in_turn(handle, streams, work));
-  m.taken_by("the products of one handle on all streams");
-}
-
-// ---- dead ends ----
-
-void trim_the_pool(trial& t) {
-  t.open_context();
-  large_product work(long_k);
-  const auto device = current_device_memory();
-  const memory_pressure held(*device, room);
-  t.sample("squeezed");
-  auto workers = fill_the_room(t, work);
-  t.apply("cudaMemPoolTrimTo(the device's default pool, 0), create again");
-  cudaMemPool_t pool = nullptr;
-  CUFAULT_REQUIRE(cudaDeviceGetDefaultMemPool(&pool, t.device()));
-  std::uint64_t reserved = 0;  // handles take nothing from it
-  CUFAULT_REQUIRE(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrReservedMemCurrent, &reserved));
-  t.measure("kept by the pool", static_cast<double>(reserved), "bytes");
-  meter m(t);
-  CUFAULT_OBSERVE(cudaMemPoolTrimTo(pool, 0));
-  m.taken_by("trimming the pool");
-  CUFAULT_OBSERVE_AS("cublasCreate", "stream_handle_and_product_each",
-                     add_workers(workers, workers.size() + 1, work));
-}
-
 // ---- the case ----
 
 failure_case workspace_growth() {
@@ -343,22 +263,12 @@ failure_case workspace_growth() {
   c.add("streams_of_one_handle", arm_kind::fault, "16 streams of one handle, with nothing left free",
         streams_of_one_handle);
   for (const auto& [name, setting] :
-       {std::pair{"malformed_words", "8 MiB"}, {"malformed_pair", ":x"}, {"malformed_count", ":4096"}}) {
-    c.add(name, arm_kind::fault, fmt::format("CUBLAS_WORKSPACE_CONFIG is '{}'", setting), malformed_setting)
-        .environment["CUBLAS_WORKSPACE_CONFIG"] = setting;
-  }
-
-  for (const auto& [name, setting] :
        {std::pair{"workspace_0", ":0:0"}, {"workspace_16", ":16:8"}, {"workspace_4096", ":4096:8"}}) {
     c.add(name, arm_kind::remedy,
           fmt::format("half as many handles again with CUBLAS_WORKSPACE_CONFIG={}", setting),
           [setting = setting](trial& t) { smaller_workspace(t, setting); }, {"S2-12"});
   }
-  c.add("one_workspace", arm_kind::remedy, "one workspace of the caller's for all handles",
-        one_workspace_for_all);
-  c.add("one_handle", arm_kind::remedy, "one handle for all streams", one_handle_for_all);
 
-  c.add("trim_pool", arm_kind::dead_end, "trim the device's default pool, create again", trim_the_pool);
   for (const char* squeezed : {"handle_for_each_stream", "streams_of_one_handle"})
     add_counterpart(c, squeezed);
   return c;

@@ -21,13 +21,9 @@
 namespace cufault {
 namespace {
 
-// The kernels of the refused launches, with one thread and no shared memory: there is nothing to refuse.
+// The kernel of a refused launch, with one thread and no shared memory: there is nothing to refuse.
 cudaError_t same_kernel_in_one_thread() {
   if (const cudaError_t e = launch_delay(nullptr, 0)) return e;
-  return cudaDeviceSynchronize();
-}
-cudaError_t many_registers_in_one_thread() {
-  if (const cudaError_t e = launch_with_resources_that_suffice()) return e;
   return cudaDeviceSynchronize();
 }
 
@@ -36,16 +32,15 @@ struct refusal {
   cudaError_t (*launch)(cudaStream_t);
   const char* name;
   const char* words;
-  cudaError_t (*corrected)();  ///< the same kernel, launched so that it fits
-  bool carries_on_corrected;   ///< false: the recorded arm carries on without it
+  cudaError_t (
+      *corrected)();  ///< the same kernel, launched so that it fits; nullptr: the arm carries on without it
 };
 constexpr std::array refusals{
-    refusal{launch_with_too_many_resources, "too_many_resources", "more registers than there are",
-            many_registers_in_one_thread, false},
+    refusal{launch_with_too_many_resources, "too_many_resources", "more registers than there are", nullptr},
     refusal{launch_with_bad_configuration, "bad_configuration", "more threads in a block than there may be",
-            same_kernel_in_one_thread, true},
+            same_kernel_in_one_thread},
     refusal{launch_with_too_much_shared_memory, "too_much_shared_memory", "more shared memory than there is",
-            same_kernel_in_one_thread, true}};
+            same_kernel_in_one_thread}};
 
 cudaError_t launch(const refusal& r) {
   return r.launch(nullptr);
@@ -122,13 +117,13 @@ void carry_on(trial& t, const refusal& r) {
   open(t);
   CUFAULT_OBSERVE_AS("cudaLaunchKernel", "refused", launch(r));
   t.apply("carry on, as after catching an exception");
-  if (r.carries_on_corrected) CUFAULT_OBSERVE_AS("cudaLaunchKernelExC", "one_thread", r.corrected());
+  if (r.corrected != nullptr) CUFAULT_OBSERVE_AS("cudaLaunchKernelExC", "one_thread", r.corrected());
   work_with_cublas();
 }
 
-void smaller_block(trial& t, const refusal& r, const char* words) {
+void smaller_block(trial& t, const refusal& r) {
   open(t);
-  t.apply(words);
+  t.apply("a block of one thread instead of 2048");
   CUFAULT_OBSERVE_AS("cudaLaunchKernelExC", "one_thread", r.corrected());
   work_with_cublas();
   CUFAULT_OBSERVE(cudaPeekAtLastError());
@@ -156,20 +151,11 @@ failure_case refused_launch() {
         with(blamed, usual), {"S1-3"});
   c.add("consume_error", arm_kind::remedy, "ask for the error straight after the refused launch",
         with(consume_the_error, usual));
-  const auto in_one_thread = [&](const char* name, const char* summary, const refusal& r,
-                                 const char* did) -> arm& {
-    arm& a = c.add(name, arm_kind::remedy, summary, [r, did](trial& t) { smaller_block(t, r, did); });
-    a.against = std::string("unchecked_") + r.name;
-    return a;
-  };
-  in_one_thread("smaller_block", "the same kernel in a block that there may be", refusals[1],
-                "a block of one thread instead of 2048");
+  arm& smaller = c.add("smaller_block", arm_kind::remedy, "the same kernel in a block that there may be",
+                       with(smaller_block, refusals[1]));
+  smaller.against = "unchecked_bad_configuration";
   c.in_tier = {"control", "unchecked_too_many_resources", "carry_on_too_many_resources", "blamed"};
   c.share_process_of({"control", "blamed", "consume_error", "smaller_block"});
-  // No record has it yet.
-  in_one_thread("fewer_threads", "the same kernel in fewer threads, for which there are registers", usual,
-                "a block of one thread instead of 1024")
-      .tier = test_tier::named;
   return c;
 }
 

@@ -177,6 +177,7 @@ failure_case case_of(const fault_type& f, const vocabulary& v) {
   failure_case c;
   c.name = std::string(matrix_family) + f.name;
   c.summary = f.summary;
+  c.failures = f.failures;
   c.made_up = f.made_up;
   c.memory = f.memory;
   arm& control = c.add("control", arm_kind::control, "every operation, cold and then warm, and no fault",

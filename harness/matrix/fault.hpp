@@ -36,8 +36,9 @@ enum class isolation {
 /// A state that is brought about on purpose, of the process, the device or the environment. It meets every operation and every remedy that
 /// answers it: an entry in cases/faults, and nothing else names it.
 struct fault_type {
-  std::string name{};             ///< unique: a-z, 0-9, '_'; its case is matrix.NAME
-  std::string summary{};          ///< one line
+  std::string name{};                   ///< unique: a-z, 0-9, '_'; its case is matrix.NAME
+  std::string summary{};                ///< one line
+  std::vector<std::string> failures{};  ///< field failures that it shows: "F-LIF-02"
   std::string kind{};             ///< of remedies that answer it: "memory", "dead_context", "capture", ...
   std::vector<timing> timings{};  ///< empty: it has none
   std::vector<std::int64_t> levels{};                ///< one cell for each; empty: it has none

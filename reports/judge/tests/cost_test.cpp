@@ -225,7 +225,7 @@ TEST(cost_notes, know_the_remedy_of_an_arm) {
   EXPECT_EQ(remedy_of_arm("memory.leak/eager_loading"), "eager_loading");
   EXPECT_EQ(remedy_of_arm("cupy.cached_arrays/matmul.8+retry"), "retry");
   EXPECT_EQ(remedy_of_arm("memory.create_under_pressure/half_precision_lazy"), "fp16_for_fp32");
-  EXPECT_EQ(remedy_of_arm("memory.handle_leak/workspace_16"), "workspace_16_8");
+  EXPECT_EQ(remedy_of_arm("memory.workspace_growth/workspace_16"), "workspace_16_8");
   EXPECT_EQ(remedy_of_arm("matrix.full_pool/sgemm_64.cold+workspace_0_0"), "workspace_0_0");
 }
 
