@@ -175,7 +175,7 @@ const register_faults here{
                 [] { CUFAULT_REQUIRE(product(new_handle())); }),
     // What fails   What needs device memory, while the program's own pool has all of it, freed in stream order and not waited for.
     // Why          cudaFreeAsync gives memory back to its pool. Until somebody waits for the device nobody else gets it; after that,
-    //              cudaMalloc takes it from the pool, whatever the pool may keep (memory.pool_keeps_memory).
+    //              cudaMalloc takes it from the pool, whatever the pool may keep.
     // Documented   CUDA Runtime API, cudaMemPoolTrimTo.
     without_memory({.name = "full_pool",
                     .summary = "the program's memory pool has all device memory, freed and not waited for",
