@@ -30,48 +30,15 @@ bool is_known(std::string_view function) {
                      [&](const auto& f) { return injector::matches_function(function, f.name); });
 }
 
-/// Statuses of a library, without its prefix. No header says which function returns which of them.
-struct statuses {
-  std::string_view library;
-  std::string_view allocating, computing, other;  ///< the first to try, by what the function does
-  std::vector<std::string_view> further;
-};
-const std::vector<statuses>& all_statuses() {
-  static const std::vector<std::string_view> of_blas{"NOT_INITIALIZED", "INTERNAL_ERROR", "NOT_SUPPORTED",
-                                                     "ARCH_MISMATCH",   "MAPPING_ERROR",  "LICENSE_ERROR"},
-      of_solvers{"NOT_INITIALIZED", "INTERNAL_ERROR", "NOT_SUPPORTED"};
-  static const std::vector<statuses> all{
-      {"cudart", "MemoryAllocation", "LaunchFailure", "InvalidValue", {"InitializationError", "Unknown"}},
-      {"cublas", "ALLOC_FAILED", "EXECUTION_FAILED", "INVALID_VALUE", of_blas},
-      {"cublasLt", "ALLOC_FAILED", "EXECUTION_FAILED", "INVALID_VALUE", of_blas},
-      {"cudnn", "ALLOC_FAILED", "EXECUTION_FAILED", "BAD_PARAM", of_solvers},
-      {"cusolver", "ALLOC_FAILED", "EXECUTION_FAILED", "INVALID_VALUE", of_solvers},
-      {"nccl",
-       "UnhandledCudaError",
-       "RemoteError",
-       "InvalidArgument",
-       {"SystemError", "InternalError", "InvalidUsage"}},
-      {"nvml",
-       "DRIVER_NOT_LOADED",
-       "GPU_IS_LOST",
-       "NOT_SUPPORTED",
-       {"INVALID_ARGUMENT", "NO_PERMISSION", "UNKNOWN"}}};
-  return all;
-}
-
 std::vector<std::string> codes_of_library(const injector::known_library& of, std::string_view function) {
-  const auto known = std::find_if(all_statuses().begin(), all_statuses().end(),
-                                  [&](const statuses& each) { return each.library == of.name; });
-  if (known == all_statuses().end()) return {};
   const std::string name = in_lower_case(function);
   const auto has = [&](std::string_view word) { return name.find(word) != std::string::npos; };
   const bool allocates = !releases(function) && (has("alloc") || has("create") || has("init"));
-  const std::string_view first = allocates ? known->allocating
-                                 : injector::can_be_dropped(of, injector::function_name(function))
-                                     ? known->computing
-                                     : known->other;
-  std::vector<std::string_view> all{first, known->allocating, known->computing, known->other};
-  all.insert(all.end(), known->further.begin(), known->further.end());
+  const std::size_t first = allocates                                                         ? 0
+                            : injector::can_be_dropped(of, injector::function_name(function)) ? 1
+                                                                                              : 2;
+  std::vector<std::string_view> all{of.tried[first]};
+  all.insert(all.end(), of.tried.begin(), of.tried.end());
   std::vector<std::string> codes;
   for (const std::string_view each : all)
     if (injector::code_in(&of, each) && std::find(codes.begin(), codes.end(), each) == codes.end())

@@ -8,106 +8,14 @@
 #include <fnmatch.h>
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <vector>
 
 namespace cufault::injector {
 namespace {
 
-// functions_NAME and codes_NAME of each library.
-#define CUFAULT_LIBRARY_CODE(name, code)
-#define CUFAULT_LIBRARY_FUNCTION(name) function_name{#name},
-#include "library_functions.inc"
-#undef CUFAULT_LIBRARY_CODE
-#undef CUFAULT_LIBRARY_FUNCTION
-#define CUFAULT_LIBRARY_CODE(name, code) {#name, code},
-#define CUFAULT_LIBRARY_FUNCTION(name)
-#include "library_codes.inc"
-#undef CUFAULT_LIBRARY_CODE
-#undef CUFAULT_LIBRARY_FUNCTION
-
-using texts = const std::string_view[];
-
-constexpr texts files_cudart{"libcudart"}, files_cublas{"libcublas"}, files_cublas_lt{"libcublasLt"},
-    files_cudnn{"libcudnn"}, files_cusolver{"libcusolver", "libcusolverMg"}, files_nccl{"libnccl"},
-    files_nvml{"libnvidia-ml"};
-
-// As driver_functions.cpp has it of the driver: work, waits and frees. Globs of names without suffix.
-constexpr texts work_cudart{
-    "cudaLaunch*",           "cudaGraphLaunch",      "cudaGraphUpload",       "cudaMemcpy*",
-    "cudaMemset*",           "cudaMemPrefetch*",     "cudaMemAdvise",         "cudaStreamWaitEvent",
-    "cudaStreamSynchronize", "cudaStreamAttachMem*", "cudaStreamDestroy",     "cudaEventRecord*",
-    "cudaEventSynchronize",  "cudaEventDestroy",     "cudaDeviceSynchronize", "cudaFree",
-    "cudaFreeAsync",         "cudaFreeHost"};
-constexpr texts work_cublas{"cublas*"};
-constexpr texts no_work_cublas{"cublasCreate*", "cublasDestroy*", "cublasGet*",
-                               "cublasSet*",    "cublasLogger*",  "cublasXt*"};
-constexpr texts work_cublas_lt{"cublasLtMatmul", "cublasLtMatrixTransform"};
-constexpr texts work_cudnn{"cudnnBackendExecute", "cudnn*Forward*",   "cudnn*Backward*",
-                           "cudnnAddTensor",      "cudnnOpTensor",    "cudnnReduceTensor",
-                           "cudnnSetTensor",      "cudnnScaleTensor", "cudnnTransform*"};
-constexpr texts no_work_cudnn{"cudnnGet*", "cudnnSet*Descriptor*", "cudnnFind*", "cudnnCreate*",
-                              "cudnnDestroy*"};
-constexpr texts work_cusolver{"cusolverDn[SDCZX]*"};
-constexpr texts no_work_cusolver{"*_bufferSize*", "*Get*", "*Set*", "*Create*", "*Destroy*"};
-constexpr texts work_nccl{"ncclAllReduce",     "ncclAllGather", "ncclAlltoAll",  "ncclReduce",
-                          "ncclReduceScatter", "ncclBcast",     "ncclBroadcast", "ncclGather",
-                          "ncclScatter",       "ncclSend",      "ncclRecv"};
-
-constexpr known_library all[]{
-    {"cudart",
-     "cuda",
-     "cudaError",
-     "cudaMalloc:3=MemoryAllocation",
-     files_cudart,
-     functions_cudart,
-     codes_cudart,
-     work_cudart,
-     {}},
-    {"cublas", "cublas", "CUBLAS_STATUS_", "cublasGemmEx:3=EXECUTION_FAILED", files_cublas, functions_cublas,
-     codes_cublas, work_cublas, no_work_cublas},
-    {"cublasLt",
-     "cublasLt",
-     "CUBLAS_STATUS_",
-     "cublasLtMatmul:3=EXECUTION_FAILED",
-     files_cublas_lt,
-     functions_cublasLt,
-     codes_cublasLt,
-     work_cublas_lt,
-     {}},
-    {"cudnn", "cudnn", "CUDNN_STATUS_", "cudnnBackendExecute:3=EXECUTION_FAILED", files_cudnn,
-     functions_cudnn, codes_cudnn, work_cudnn, no_work_cudnn},
-    {"cusolver", "cusolver", "CUSOLVER_STATUS_", "cusolverDnCreate:1=ALLOC_FAILED", files_cusolver,
-     functions_cusolver, codes_cusolver, work_cusolver, no_work_cusolver},
-    {"nccl",
-     "nccl",
-     "nccl",
-     "ncclAllReduce:3=SystemError",
-     files_nccl,
-     functions_nccl,
-     codes_nccl,
-     work_nccl,
-     {}},
-    {"nvml",
-     "nvml",
-     "NVML_ERROR_",
-     "nvmlDeviceGetMemoryInfo:3=GPU_IS_LOST",
-     files_nvml,
-     functions_nvml,
-     codes_nvml,
-     {},
-     {}}};
-
-// A library's number is compiled into libcufault_NAME.so.
-#define CUFAULT_LIBRARY(name) #name,
-constexpr std::string_view of_build[]{
-#include "libraries.inc"
-};
-#undef CUFAULT_LIBRARY
-static_assert(std::equal(std::begin(all), std::end(all), std::begin(of_build), std::end(of_build),
-                         [](const known_library& library, std::string_view name) {
-                           return library.name == name;
-                         }));
+#include "library_functions.inc"  // all: made of libraries.json by CMakeLists.txt
 
 }  // namespace
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// The libraries beside the driver whose functions rules can be for, as libraries/NAME.inc has them.
+// The libraries beside the driver whose functions rules can be for: harness/binding/libraries.json, and their lists beside it.
 #pragma once
 
 #include "harness/injector/driver_functions.hpp"
@@ -18,7 +18,7 @@ struct library_code {
   int number;
 };
 
-/// Order: that of CMakeLists.txt.
+/// Order: that of libraries.json.
 struct known_library {
   std::string_view name;         ///< "cublas", of a text that ends in a zero
   std::string_view prefix;       ///< names of its functions begin so
@@ -31,6 +31,9 @@ struct known_library {
   std::span<const library_code> codes;
   /// Globs of the functions that drop_call takes, as their callers need no output value; and the exceptions to them.
   std::span<const std::string_view> work, no_work;
+  /// Statuses that a sweep tries, without their prefix: first for what allocates, for what computes, and for the rest, then further ones.
+  /// No header says which function returns which of them.
+  std::span<const std::string_view> tried;
 };
 std::span<const known_library> libraries();
 /// By its name; null: there is none.

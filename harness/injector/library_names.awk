@@ -1,8 +1,8 @@
 # SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 # SPDX-License-Identifier: Apache-2.0
 # Headers of a library -> what the injector knows of its functions; -v prefix=cublas -v status=cublasStatus_t:
-#   CUFAULT_LIBRARY_CODE(CUBLAS_STATUS_NOT_INITIALIZED, 1)   what `status` can be
-#   CUFAULT_LIBRARY_FUNCTION(cublasSgemm_v2)                 what returns it and is exported
+#   CUBLAS_STATUS_NOT_INITIALIZED 1   what `status` can be
+#   cublasSgemm_v2                    what returns it and is exported
 # __cudaLaunchKernel is what nvcc's code for kernel<<<...>>> calls since CUDA 13.0.
 # Declarations may be spread over lines, hence all are put together up to their semicolon.
 
@@ -68,12 +68,12 @@ function take_codes(text, entries, i, n, part) {
     if (part[2] !~ /^[0-9]+$/) continue
     if (part[1] in code) continue
     code[part[1]] = part[2]
-    print "CUFAULT_LIBRARY_CODE(" part[1] ", " part[2] ")"
+    print part[1] " " part[2]
   }
 }
 END {
   for (i = 1; i <= count; ++i) {
-    print "CUFAULT_LIBRARY_FUNCTION(" names[i] ")"
-    if (names[i] in streams) print "CUFAULT_LIBRARY_FUNCTION(" names[i] streams[names[i]] ")"
+    print names[i]
+    if (names[i] in streams) print names[i] streams[names[i]]
   }
 }

@@ -14,7 +14,7 @@ namespace cufault {
 struct api_function {
   std::string_view
       name;  ///< of the documentation: "cublasCreate", without the version that the header's macro adds
-  std::string_view library;  ///< "cublas", "cublaslt", "cublasxt", "runtime" or "driver"
+  std::string_view library;  ///< "driver", or a key in libraries.json: "cublas", "cublaslt", "runtime"
 };
 
 inline constexpr api_function api_functions[] = {
