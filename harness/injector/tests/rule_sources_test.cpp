@@ -64,32 +64,7 @@ TEST_F(injector, goes_on_without_injection_where_rules_are_wrong_unless_strict) 
               ElementsAre(HasSubstr("rules[0].hit"), "ended with 512"));
   EXPECT_THAT(lines("allocate 2", (folder / "nowhere.json").string()),
               ElementsAre(HasSubstr("nowhere.json"), "0 0"));
-}
-
-TEST_F(injector, refuses_what_a_budget_would_not_heed) {
-  EXPECT_THAT(lines("allocate 1", rules(R"({"budget_bytes": 1, "skip": 2})")),
-              ElementsAre(HasSubstr("rules[0].skip: a budget holds for every call"), "0"));
-  EXPECT_THAT(lines("allocate 1", rules(R"({"budget_bytes": 1, "min_bytes": 2})")),
-              ElementsAre(HasSubstr("rules[0].min_bytes: a budget holds for every call"), "0"));
-}
-
-TEST_F(injector, refuses_rules_that_nothing_ever_meets) {
-  EXPECT_THAT(
-      lines("allocate 1", rules(R"({"function": "cuMemFree", "return": "INVALID_VALUE", "min_bytes": 1})")),
-      ElementsAre(HasSubstr("rules[0].min_bytes: cuMemFree allocates nothing"), "0"));
-  EXPECT_THAT(lines("allocate 1", rules(R"({"function": "malloc", "return": "ENOMEM", "device": 0})")),
-              ElementsAre(HasSubstr("rules[0].device: a host function has no device"), "0"));
-  EXPECT_THAT(
-      lines("allocate 1", rules(R"({"function": "cuMemAlloc", "return": "OUT_OF_MEMORY", "thread": 0})")),
-      ElementsAre(HasSubstr("rules[0].thread: at least 1"), "0"));
   EXPECT_THAT(lines("allocate 1", folder.string()), ElementsAre(HasSubstr("is no ordinary file"), "0"));
-}
-
-TEST_F(injector, refuses_codes_of_the_host_for_the_driver_and_says_so_in_one_line) {
-  EXPECT_THAT(lines("allocate 1", rules(R"({"function": "cuMem*", "return": "ENOMEM", "force": true})")),
-              ElementsAre(HasSubstr("rules[0].return: cuMem* is no function of the host"), "0"));
-  EXPECT_THAT(lines("allocate 1", rules(R"({"function": "cu\nMem", "return": "OUT_OF_MEMORY"})")),
-              ElementsAre(HasSubstr("unknown function \"cu?Mem\""), "0"));
   EXPECT_THAT(lines("allocate 1", "", "CUFAULT_FAIL='cu\nMem=OUT_OF_MEMORY'"),
               ElementsAre(HasSubstr("--fail cu?Mem=OUT_OF_MEMORY: unknown function"), "0"));
 }
