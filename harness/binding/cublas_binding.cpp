@@ -2,13 +2,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/binding/cublas_binding.hpp"
 
+#include "harness/model/errors.hpp"
+
 #include <cublasLt.h>
 #include <cublas_v2.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <dlfcn.h>
 
 #include <algorithm>
+#include <array>
+#include <functional>
+#include <iterator>
+#include <map>
 #include <memory>
 #include <span>
 #include <vector>
@@ -23,7 +30,24 @@ extern void* cufault_slots[];  // defined in assembler
 namespace cufault {
 namespace {
 
-enum class library { cublas, cublaslt };
+// What bound_libraries.inc has, which Bindings.cmake makes.
+enum class library;
+struct library_code {
+  std::string_view name;
+  int number;
+};
+struct status_type {
+  std::string_view type, prefix;
+  std::span<const library_code> codes;
+};
+struct own_library {
+  std::string_view key;
+  library number;
+  std::string stem;      ///< "libcusolver.so"
+  const char* property;  ///< the function that tells its version
+  std::string_view wheel;
+};
+#include "bound_libraries.inc"
 
 struct bound_function {
   const char* name;
@@ -33,12 +57,14 @@ struct bound_function {
 // A plain array: deducing a std::array of this many elements is more than some compilers will do.
 constexpr bound_function function_list[] = {
 #define CUFAULT_FUNCTION(name, from) bound_function{#name, library::from},
-#include "cublas_functions.inc"
+#include "bound_functions.inc"
 #undef CUFAULT_FUNCTION
 };
 constexpr std::span functions{function_list};
 
 bound_paths bound;  // one pair at a time, as the slots
+std::map<std::string, std::string, std::less<>> named_libraries;
+std::map<std::string_view, bound_library> bound_libraries;
 
 /// The loader itself refused, or found another library than it should be.
 class loader_error : public binding_error {
@@ -112,11 +138,39 @@ const std::vector<void*>& unbound_slots() {
   return unbound;
 }
 
+void point_at(library from, void* handle) {
+  const std::vector<void*>& unbound = unbound_slots();
+  for (std::size_t i = 0; i < functions.size(); ++i) {
+    if (functions[i].from != from) continue;
+    void* found = dlsym(handle, functions[i].name);
+    cufault_slots[i] = found != nullptr ? found : unbound[i];
+  }
+}
+
+const own_library& own_library_of(std::string_view key) {
+  const auto found = std::ranges::find(own_libraries, key, &own_library::key);
+  if (found == own_libraries.end())
+    throw binding_error(fmt::format("{} is no library of libraries.json", key));
+  return *found;
+}
+
+/// The file to load. Throws not_provoked where there is none.
+std::string file_of(const own_library& of) {
+  if (const auto named = named_libraries.find(of.key);
+      named != named_libraries.end() && !named->second.empty())
+    return resolve(named->second, of.stem);
+  const auto beside = versions_in(bound.cublas.parent_path(), of.stem);
+  if (beside.empty())
+    throw not_provoked(fmt::format("no {}.N beside {}; give one with --{} (the wheel {} has it)", of.stem,
+                                   bound.cublas.string(), of.key, of.wheel));
+  return beside.front();
+}
+
 std::vector<void*> held;  // of the loader
 
 /// `when`: RTLD_NOW or RTLD_LAZY.
 void bind(const cublas_paths& paths, int when) {
-  const std::vector<void*>& unbound = unbound_slots();
+  unbound_slots();  // before the first change
   const cublas_paths files = files_of(paths);
   loaded lt = files.cublaslt.empty() ? nullptr : load(files.cublaslt, "cublasLtCreate", when);
   loaded cublas = load(files.cublas, "cublasCreate_v2", when);
@@ -125,12 +179,18 @@ void bind(const cublas_paths& paths, int when) {
   void* cublas_handle = held.emplace_back(cublas.release());
   void* lt_handle = brings_lt ? cublas_handle : held.emplace_back(lt.release());
 
-  for (std::size_t i = 0; i < functions.size(); ++i) {
-    void* found = dlsym(functions[i].from == library::cublas ? cublas_handle : lt_handle, functions[i].name);
-    cufault_slots[i] = found != nullptr ? found : unbound[i];
-  }
+  point_at(library::cublas, cublas_handle);
+  point_at(library::cublaslt, lt_handle);
   bound = {origin(dlsym(cublas_handle, "cublasCreate_v2")), origin(dlsym(lt_handle, "cublasLtCreate")),
            origin(dlsym(cublas_handle, "cublasLtCreate"))};
+}
+
+fs::path path_of(library from) {
+  if (from == library::cublas) return bound.cublas;
+  if (from == library::cublaslt) return bound.cublaslt;
+  const auto own = std::ranges::find(own_libraries, from, &own_library::number);
+  const auto found = bound_libraries.find(own->key);
+  return found != bound_libraries.end() ? found->second.file : fs::path();
 }
 
 }  // namespace
@@ -181,14 +241,52 @@ bound_paths bound_cublas() {
   return bound;
 }
 
+void name_libraries(const std::map<std::string, std::string>& paths) {
+  for (const auto& [key, path] : paths)
+    if (!path.empty()) resolve(path, own_library_of(key).stem);
+  named_libraries = {paths.begin(), paths.end()};
+}
+
+const bound_library& need_library(std::string_view key) {
+  const own_library& of = own_library_of(key);
+  if (const auto found = bound_libraries.find(of.key); found != bound_libraries.end()) return found->second;
+  unbound_slots();
+  loaded handle;
+  try {
+    handle = load(file_of(of), of.property, RTLD_NOW);
+  } catch (const loader_error& refused) {
+    throw not_provoked(refused.what());
+  }
+  const fs::path file = origin(dlsym(handle.get(), of.property));
+  if (const fs::path called = origin(dlsym(handle.get(), "cublasCreate_v2"));
+      !called.empty() && called != bound.cublas)
+    throw not_provoked(fmt::format("{} calls {}, and not the cuBLAS under test, {}", file.string(),
+                                   called.string(), bound.cublas.string()));
+  const auto property =
+      reinterpret_cast<int (*)(libraryPropertyType, int*)>(dlsym(handle.get(), of.property));
+  std::array<int, 3> version{};
+  for (const libraryPropertyType part : {MAJOR_VERSION, MINOR_VERSION, PATCH_LEVEL})
+    property(part, &version[part]);
+  point_at(of.number, handle.release());  // bound for as long as the process lives
+  return bound_libraries[of.key] = {fmt::format("{}", fmt::join(version, ".")), file};
+}
+
+std::string name_of_status(const std::type_info& type, int status) {
+  const std::string_view mangled = type.name();  // "14cublasStatus_t"
+  const auto found = std::ranges::find_if(
+      status_types, [&](const status_type& each) { return mangled.ends_with(each.type); });
+  if (found == std::end(status_types)) return fmt::format("{} {}", mangled, status);
+  const auto code = std::ranges::find(found->codes, status, &library_code::number);
+  return code != found->codes.end() ? std::string(code->name) : fmt::format("{}{}", found->prefix, status);
+}
+
 }  // namespace cufault
 
 extern "C" void cufault_missing(int index) {
   const auto& function = cufault::functions[static_cast<std::size_t>(index)];
-  const auto& path =
-      function.from == cufault::library::cublas ? cufault::bound.cublas : cufault::bound.cublaslt;
+  const auto path = cufault::path_of(function.from);
   if (path.empty())
-    throw cufault::missing_symbol(fmt::format("{} was called before a cuBLAS was bound", function.name));
+    throw cufault::missing_symbol(fmt::format("{} was called before its library was bound", function.name));
   throw cufault::missing_symbol(
       fmt::format("{} has no {}: it is older or newer than this case needs", path.string(), function.name));
 }

@@ -3,8 +3,11 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <stdexcept>
 #include <string>
+#include <string_view>
+#include <typeinfo>
 
 namespace cufault {
 
@@ -59,5 +62,21 @@ struct bound_paths {
   std::filesystem::path cublas, cublaslt, cublaslt_of_cublas;
 };
 bound_paths bound_cublas();
+
+/// Where libraries beside cuBLAS are, each by its key in libraries.json: a file or a folder; empty: as if it were not named. For need_library() in
+/// this process. Throws binding_error for a path that is not there.
+void name_libraries(const std::map<std::string, std::string>& paths);
+
+/// A library beside cuBLAS that is bound.
+struct bound_library {
+  std::string version;
+  std::filesystem::path file;
+};
+/// Binds the library with this key, unless it is bound, and points every function of it in this program at it: what name_libraries() was told, or
+/// what lies beside the bound cuBLAS. Throws not_provoked where there is none, where it cannot be loaded, or where it calls another cuBLAS.
+const bound_library& need_library(std::string_view key);
+
+/// "CUBLAS_STATUS_NOT_INITIALIZED" of a status of a library that is bound; "CUBLAS_STATUS_17" where it has no name.
+std::string name_of_status(const std::type_info& type, int status);
 
 }  // namespace cufault

@@ -4,6 +4,7 @@
 
 #include "harness/cli/cli.hpp"
 #include "harness/system/process.hpp"
+#include "reports/model/api_functions.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -150,9 +151,18 @@ inline void add_libraries(CLI::App* command, target& where) {
                        "cuBLASLt library or its folder (default: the one beside --cublas)")
           ->envname("CUFAULT_CUBLASLT")
           ->type_name("PATH");
+  std::vector<CLI::Option*> options{cublas, cublaslt};
+  for (const step_library& each : step_libraries)
+    if (each.binding == library_binding::own)
+      options.push_back(
+          command
+              ->add_option(
+                  fmt::format("--{}", each.key), where.others[std::string(each.key)],
+                  fmt::format("{} library or its folder (default: the one beside cuBLAS)", each.title))
+              ->envname(fmt::format("CUFAULT_{}", each.environment))
+              ->type_name("PATH"));
   if (command->get_group().empty()) return;
-  cublas->check(not_empty);
-  cublaslt->check(not_empty);
+  for (CLI::Option* option : options) option->check(not_empty);
 }
 
 /// Which cuBLAS and which device to take.

@@ -29,6 +29,7 @@ namespace cufault {
 void check_libraries(const target& where) {
   try {
     static_cast<void>(files_of({where.cublas, where.cublaslt}));
+    name_libraries(where.others);
   } catch (const binding_error& absent) {
     throw usage_error(absent.what());
   }
@@ -39,6 +40,7 @@ int serve_trial(const trial_arguments& arguments) {
   if (c == nullptr) throw usage_error("no case " + arguments.case_name);
   const arm* const a = find_arm(*c, arguments.arm);
   if (a == nullptr) throw usage_error(arguments.case_name + " has no arm " + arguments.arm);
+  name_libraries(arguments.where.others);
   trial_options options;
   options.level = arguments.level;
   options.seed = arguments.seed;

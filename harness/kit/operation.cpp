@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/kit/operation.hpp"
 
+#include "harness/binding/cublas_binding.hpp"
 #include "harness/model/registry.hpp"
 #include "reports/model/api_functions.hpp"
 
@@ -28,6 +29,12 @@ const operation_type* find_operation(const std::string& name) {
 register_operations::register_operations(std::initializer_list<operation_type> all) {
   for (operation_type each : all) {
     if (each.summary.empty()) each.summary = each.step.api;
+    for (const step_library& its : step_libraries)
+      if (its.binding == library_binding::own && its.key == library_of(each.step.api))
+        each.fresh = [key = its.key, fresh = std::move(each.fresh)] {
+          need_library(key);
+          return fresh();
+        };
     registry<operation_type>::add("operation", std::move(each));
   }
 }

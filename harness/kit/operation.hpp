@@ -3,6 +3,7 @@
 #pragma once
 
 #include "harness/kit/products.hpp"
+#include "harness/model/errors.hpp"
 #include "harness/trial/status_record.hpp"
 
 #include <cublasLt.h>
@@ -46,7 +47,12 @@ class operation {
 /// Makes one, in a context that computes. May throw setup_failed; not_provoked where the device or the headers have no such operation.
 using make_operation = std::function<std::unique_ptr<operation>()>;
 
-/// Which handle an operation calls through, so that a fault can act on it. None: a call of the CUDA runtime, or one that makes a handle.
+/// For operations of a library whose headers the toolkit of the build need not have.
+[[noreturn]] inline std::unique_ptr<operation> without_headers() {
+  throw not_provoked("cufault was built without the headers of this library");
+}
+
+/// Which handle an operation calls through, so that a fault can act on it. None: a call of the CUDA runtime or of another library, or one that makes a handle.
 enum class own_handle { none, cublas, cublaslt };
 
 struct operation_type {

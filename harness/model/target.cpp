@@ -15,6 +15,8 @@ std::vector<std::string> argv_of_child(const std::filesystem::path& executable,
                                          "--cublas",   where.cublas,
                                          "--cublaslt", where.cublaslt};
   argv.insert(argv.end(), options.begin(), options.end());
+  for (const auto& [key, path] : where.others)
+    if (!path.empty()) argv.insert(argv.end(), {"--" + key, path});
   return argv;
 }
 

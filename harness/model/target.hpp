@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,7 @@ namespace cufault {
 struct target {
   std::string cublas, cublaslt;  ///< as in cublas_paths; empty: what the loader takes
   int device = 0;
+  std::map<std::string, std::string> others{};  ///< libraries beside cuBLAS, by key; empty: what is found
 };
 
 /// argv of a child process of cufault that works on a target: `words`, then this process as its parent, with which it ends, the device and the

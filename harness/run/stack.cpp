@@ -7,6 +7,7 @@
 #include "harness/system/process.hpp"
 #include "reports/base/words.hpp"
 #include "reports/judge/library_files.hpp"
+#include "reports/model/api_functions.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ostream.h>
@@ -17,11 +18,11 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <fstream>
 #include <regex>
 #include <string_view>
 #include <thread>
+#include <vector>
 
 namespace cufault {
 namespace {
@@ -42,19 +43,23 @@ nlohmann::json host() {
           {"libc", gnu_get_libc_version()}};
 }
 
-/// Variables that change what the driver, the runtime, cuBLAS or the loader do. Of cufault's own variables only those that choose a library
-/// (CUFAULT_CUBLASLT, too) or rules; others, such as CUFAULT_TIER, make no other stack.
+/// Variables that change what the driver, libraries or the loader do. Of cufault's own variables only those that choose a library or rules;
+/// others, such as CUFAULT_TIER, make no other stack.
 nlohmann::json relevant_environment() {
-  constexpr std::array<std::string_view, 10> prefixes{
-      "CUDA_",          "CUBLAS",         "NVIDIA_TF32",   "NVIDIA_VISIBLE",       "LD_",
-      "CUFAULT_CUBLAS", "CUFAULT_PYTHON", "CUFAULT_RULES", "CUFAULT_OTHER_CUBLAS", "CUFAULT_FAIL"};
+  std::vector<std::string> prefixes{"NVIDIA_TF32",   "NVIDIA_VISIBLE",       "LD_",         "CUFAULT_PYTHON",
+                                    "CUFAULT_RULES", "CUFAULT_OTHER_CUBLAS", "CUFAULT_FAIL"};
+  for (const step_library& each : step_libraries) {
+    prefixes.emplace_back(each.environment);
+    if (each.binding != library_binding::linked)
+      prefixes.push_back(fmt::format("CUFAULT_{}", each.environment));
+  }
   nlohmann::json found = nlohmann::json::object();
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string_view text = *entry;
     const auto equals = text.find('=');
     if (equals == std::string_view::npos) continue;
     if (std::any_of(prefixes.begin(), prefixes.end(),
-                    [&](std::string_view p) { return text.starts_with(p); })) {
+                    [&](const std::string& p) { return text.starts_with(p); })) {
       found[std::string(text.substr(0, equals))] = text.substr(equals + 1);
     }
   }
@@ -131,8 +136,9 @@ nlohmann::json read_stack(const std::filesystem::path& self, const target& where
   const auto key = [&](const char* name, const std::string& value) {
     if (!value.empty()) keys[name] = value;
   };
-  key("cublas", text_at(stack, "cublas", "version"));
-  key("cublaslt", text_at(stack, "cublaslt", "version"));
+  for (const step_library& each : step_libraries)
+    if (const std::string name(each.key); each.binding != library_binding::linked)
+      key(name.c_str(), text_at(stack, name.c_str(), "version"));
   key("other_cublas", stack.value("other_cublas", std::string()));
   key("driver", text_at(stack, "driver", "version"));
   key("runtime", text_at(stack, "runtime", "version"));
@@ -169,11 +175,13 @@ void print_stack(std::ostream& out, const nlohmann::json& stack) {
   line("driver's CUDA", text_at(stack, "driver", "cuda"));
   line("driver library", text_at(stack, "driver", "library"));
   line("CUDA runtime", text_at(stack, "runtime", "version"));
-  for (const char* name : {"cublas", "cublaslt"}) {
-    const std::string version = text_at(stack, name, "version"), path = text_at(stack, name, "path");
+  for (const step_library& each : step_libraries) {
+    if (each.binding == library_binding::linked) continue;
+    const std::string name(each.key), title(each.title);
+    const std::string version = text_at(stack, name.c_str(), "version"),
+                      path = text_at(stack, name.c_str(), "path");
     if (!version.empty() || !path.empty())
-      line(name == std::string_view("cublas") ? "cuBLAS" : "cuBLASLt",
-           (version.empty() ? "version not known" : version) + "  " + path);
+      line(title.c_str(), (version.empty() ? "version not known" : version) + "  " + path);
   }
   for (const auto& other : stack.value("libraries", nlohmann::json::array()))
     if (const std::string path = other.value("path", "");

@@ -18,6 +18,7 @@ namespace cufault {
 ///  "no_gpu": why there is none, or "",
 ///  "driver": {"version", "cuda", "library", "kernel": version of the kernel driver, where it is another}, "runtime": {"version"}, "cublas": {"version", "path"},
 ///  "cublaslt": {"version", "path", "called_by_cublas"}, "other_cublas": version of the second pair, or "none",
+///  of each library beside cuBLAS that was found, by its key: {"version", "path"},
 ///  "files": {"cublas", "cublaslt", of the second pair "other_cublas", "other_cublaslt": as library_file() says},
 ///  "devices": UUIDs of those that the driver shows, by number, "error": why nothing may be run here (no cuBLAS could be bound, or the process that looked died), or "",
 ///  "environment": {variable: value}, "host": {"system", "kernel", "processor", "processors", "libc"},

@@ -4,10 +4,12 @@
 #include "harness/trial/stack_probe.hpp"
 
 #include "harness/binding/cublas_binding.hpp"
+#include "harness/model/errors.hpp"
 #include "harness/system/child.hpp"
 #include "harness/system/library_file.hpp"
 #include "harness/system/process.hpp"
 #include "harness/trial/driver_log.hpp"
+#include "reports/model/api_functions.hpp"
 
 #include <cublasLt.h>
 #include <cublas_v2.h>
@@ -103,6 +105,22 @@ nlohmann::json other_pair() {
   return pair;
 }
 
+/// Those that are found. Last: what a library loads is then no part of the context above.
+void add_other_libraries(nlohmann::json& stack, const target& where) {
+  try {
+    name_libraries(where.others);
+    for (const step_library& each : step_libraries) try {
+        if (each.binding != library_binding::own) continue;
+        const bound_library& found = need_library(each.key);
+        stack[std::string(each.key)] = {{"version", found.version}, {"path", found.file.string()}};
+        stack["files"][std::string(each.key)] = library_file(found.file);
+      } catch (const not_provoked&) {  // its cases say why
+      }
+  } catch (const binding_error& wrong) {
+    stack["error"] = wrong.what();
+  }
+}
+
 }  // namespace
 
 int probe_stack(const target& where) {
@@ -162,6 +180,7 @@ int probe_stack(const target& where) {
                       {"uuid", uuid_text(p.uuid)}};
     }
   }
+  add_other_libraries(stack, where);
   const std::string text = text_of(stack);
   for (std::size_t sent = 0; sent < text.size();) {
     const ssize_t n = write(report_fd, text.data() + sent, text.size() - sent);

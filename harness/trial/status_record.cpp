@@ -7,35 +7,6 @@
 #include <fmt/format.h>
 
 namespace cufault {
-namespace {
-
-std::string cublas_status_name(cublasStatus_t status) {
-  switch (status) {
-    case CUBLAS_STATUS_SUCCESS:
-      return "CUBLAS_STATUS_SUCCESS";
-    case CUBLAS_STATUS_NOT_INITIALIZED:
-      return "CUBLAS_STATUS_NOT_INITIALIZED";
-    case CUBLAS_STATUS_ALLOC_FAILED:
-      return "CUBLAS_STATUS_ALLOC_FAILED";
-    case CUBLAS_STATUS_INVALID_VALUE:
-      return "CUBLAS_STATUS_INVALID_VALUE";
-    case CUBLAS_STATUS_ARCH_MISMATCH:
-      return "CUBLAS_STATUS_ARCH_MISMATCH";
-    case CUBLAS_STATUS_MAPPING_ERROR:
-      return "CUBLAS_STATUS_MAPPING_ERROR";
-    case CUBLAS_STATUS_EXECUTION_FAILED:
-      return "CUBLAS_STATUS_EXECUTION_FAILED";
-    case CUBLAS_STATUS_INTERNAL_ERROR:
-      return "CUBLAS_STATUS_INTERNAL_ERROR";
-    case CUBLAS_STATUS_NOT_SUPPORTED:
-      return "CUBLAS_STATUS_NOT_SUPPORTED";
-    case CUBLAS_STATUS_LICENSE_ERROR:
-      return "CUBLAS_STATUS_LICENSE_ERROR";
-  }
-  return fmt::format("CUBLAS_STATUS_{}", static_cast<int>(status));
-}
-
-}  // namespace
 
 std::string status_record::text() const {
   if (numbers != numbers_found::unchecked)
@@ -50,10 +21,6 @@ status_record status_record::with(const std::string& name, fact value) const& {
 status_record status_record::with(const std::string& name, fact value) && {
   facts[name] = std::move(value);
   return std::move(*this);
-}
-
-status_record record_of(cublasStatus_t status) {
-  return {.status = cublas_status_name(status), .ok = status == CUBLAS_STATUS_SUCCESS};
 }
 
 status_record record_of(cudaError_t status) {

@@ -10,6 +10,8 @@
 #include <cuda_runtime.h>
 
 #include <string>
+#include <type_traits>
+#include <typeinfo>
 #include <utility>
 
 namespace cufault {
@@ -30,7 +32,11 @@ struct status_record {
 inline const status_record& record_of(const status_record& r) {
   return r;
 }
-status_record record_of(cublasStatus_t status);
+/// Of what a library in libraries.json returns: "CUBLAS_STATUS_NOT_INITIALIZED". 0 is success.
+template <class Status>
+requires std::is_enum_v<Status> status_record record_of(Status status) {
+  return {.status = name_of_status(typeid(Status), static_cast<int>(status)), .ok = status == Status{}};
+}
 status_record record_of(cudaError_t status);
 status_record record_of(CUresult status);            ///< "CUDA_ERROR_NO_BINARY_FOR_GPU"
 status_record record_of(const load_result& result);  ///< LOADED, or LOADER_ERROR

@@ -137,6 +137,7 @@ bool tell(const std::string& line) {
 }  // namespace
 
 int serve_trials(const target& where, bool gpu) {
+  name_libraries(where.others);
   if (gpu) warm_up(where);
   const process_state before = state_now(gpu);
   for (std::string request; std::getline(std::cin, request);) {

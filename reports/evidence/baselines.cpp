@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reports/evidence/baselines.hpp"
 
+#include "reports/model/api_functions.hpp"
 #include "reports/model/frameworks.hpp"
 #include "reports/model/record_parts.hpp"
 #include "reports/model/stack_folder.hpp"
@@ -53,6 +54,9 @@ std::string label_of(const recorded_stack& s, std::span<const std::string_view> 
     if (std::find(keys.begin(), keys.end(), f.name) != keys.end()) add(f.title, f.name);
   add("cuBLAS", "cublas");
   if (std::find(keys.begin(), keys.end(), "other_cublas") != keys.end()) add("second cuBLAS", "other_cublas");
+  for (const step_library& each : step_libraries)
+    if (each.binding == library_binding::own && std::find(keys.begin(), keys.end(), each.key) != keys.end())
+      add(each.title, each.key);
   return label;
 }
 

@@ -2,11 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reports/evidence/distance.hpp"
 
+#include "reports/model/api_functions.hpp"
 #include "reports/model/frameworks.hpp"
 
 #include <algorithm>
 #include <charconv>
 #include <cstddef>
+#include <ranges>
 #include <system_error>
 
 namespace cufault {
@@ -15,6 +17,11 @@ namespace {
 constexpr std::string_view library_minor =
     "which kernels a call launches, and what a handle allocates, changes between minor versions";
 constexpr std::string_view library_major = "interfaces and statuses change between major versions";
+
+auto own_libraries() {
+  return std::views::filter(step_libraries,
+                            [](const step_library& each) { return each.binding == library_binding::own; });
+}
 
 std::uint64_t part_of(const version& v, std::size_t part) {
   return part < v.size() ? v[part] : 0;
@@ -27,6 +34,13 @@ std::optional<version_part> first_difference(std::string_view a, std::string_vie
   if (part_of(left, 0) != part_of(right, 0)) return version_part::major;
   if (part_of(left, 1) != part_of(right, 1)) return version_part::minor;
   return std::nullopt;
+}
+
+bool calls(const arm_result& arm, std::string_view prefix) {
+  return std::ranges::any_of(arm.trials, [&](const observation& o) {
+    return std::ranges::any_of(
+        o.calls, [&](const call_record& call) { return call.what.name.api.starts_with(prefix); });
+  });
 }
 
 }  // namespace
@@ -47,22 +61,23 @@ version version_from(std::string_view text) {
   return parts;
 }
 
-std::span<const distance_row> distance_table() {
-  static const auto all = [] {
-    std::vector<distance_row> rows{
+const std::vector<distance_row>& distance_table() {
+  static const auto rows = [] {
+    std::vector<distance_row> all{
         {"compute_capability", version_part::major, 200,
          "each generation has kernels of its own, and limits of its own"},
         {"compute_capability", version_part::minor, 100,
          "one generation shares most kernels; shared memory and the number of SMs differ"}};
-    std::vector<std::string_view> libraries{"cublas", "other_cublas"};
-    for (const python_framework& f : python_frameworks) libraries.push_back(f.name);
-    for (const std::string_view key : libraries) {
-      rows.push_back({key, version_part::minor, 10, library_minor});
-      rows.push_back({key, version_part::major, std::nullopt, library_major});
+    std::vector<std::string_view> keys{"cublas", "other_cublas"};
+    for (const step_library& own : own_libraries()) keys.push_back(own.key);
+    for (const python_framework& f : python_frameworks) keys.push_back(f.name);
+    for (const std::string_view key : keys) {
+      all.push_back({key, version_part::minor, 10, library_minor});
+      all.push_back({key, version_part::major, std::nullopt, library_major});
     }
-    return rows;
+    return all;
   }();
-  return all;
+  return rows;
 }
 
 std::vector<std::string_view> keys_that_matter(const std::string& case_name, const arm_result& arm) {
@@ -74,6 +89,8 @@ std::vector<std::string_view> keys_that_matter(const std::string& case_name, con
   if (its != nullptr) keys.push_back(its->name);
   if (its == nullptr || on_gpu) keys.emplace_back("cublas");
   if (arm.second_cublas) keys.emplace_back("other_cublas");
+  for (const step_library& own : own_libraries())
+    if (calls(arm, own.prefix)) keys.push_back(own.key);
   if (on_gpu) keys.emplace_back("compute_capability");
   return keys;
 }
@@ -87,7 +104,7 @@ std::optional<int> distance(const stack_keys& recorded, const stack_keys& here,
     if (then == recorded.end()) return std::nullopt;
     const auto differs = first_difference(then->second, now->second);
     if (!differs) continue;
-    const auto rows = distance_table();
+    const auto& rows = distance_table();
     const auto row = std::find_if(rows.begin(), rows.end(), [&](const distance_row& r) {
       return r.key == key && r.differs == *differs;
     });

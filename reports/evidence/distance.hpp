@@ -31,7 +31,7 @@ struct distance_row {
 inline constexpr int other_architecture = 100;
 
 /// All differences that count. Patch versions, the driver and the size of the memory add nothing.
-std::span<const distance_row> distance_table();
+const std::vector<distance_row>& distance_table();
 
 /// The keys that the outcome of an arm can depend on. The architecture counts only if a trial had a context and the arm does not say
 /// any_architecture.

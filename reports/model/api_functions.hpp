@@ -23,6 +23,23 @@ inline constexpr api_function api_functions[] = {
 #undef CUFAULT_API
 };
 
+/// How a library whose functions are steps comes to this program.
+enum class library_binding : unsigned char {
+  linked,
+  pair,  ///< cuBLAS and cuBLASLt
+  own,   ///< where a case needs it: an option, a key of the stack and rows of the distance are its own
+};
+/// Made of harness/binding/libraries.json.
+struct step_library {
+  std::string_view key, title, prefix;  ///< "cublas", "cuBLAS", "cublas"
+  std::string_view environment;         ///< variables that change what it does begin so: "CUBLAS"
+  std::string_view success;             ///< "CUBLAS_STATUS_SUCCESS"
+  library_binding binding;
+};
+inline constexpr step_library step_libraries[] = {
+#include "step_libraries.inc"
+};
+
 /// Work of this project that is no API call, and what it is about.
 struct own_work {
   std::string_view name, summary;
@@ -74,9 +91,9 @@ constexpr bool is_step_name(std::string_view name) {
 constexpr std::string_view success_of(std::string_view name) {
   const std::string_view library = library_of(name);
   if (library.empty()) return name.starts_with("load.") ? "LOADED" : "OK";
-  return library == "runtime"  ? "cudaSuccess"
-         : library == "driver" ? "CUDA_SUCCESS"
-                               : "CUBLAS_STATUS_SUCCESS";
+  for (const step_library& each : step_libraries)
+    if (each.key == library) return each.success;
+  return "CUDA_SUCCESS";
 }
 
 }  // namespace cufault

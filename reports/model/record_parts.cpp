@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reports/model/record_parts.hpp"
 
+#include "reports/model/api_functions.hpp"
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -87,7 +89,9 @@ std::string library_options(const record& r) {
                                                         : fmt::format(" {} '{}'", option, quoted);
   };
   for (std::size_t i = 1; i < r.argv.size(); ++i)
-    for (const std::string_view option : {"--cublas", "--cublaslt"}) {
+    for (const step_library& each : step_libraries) {
+      if (each.binding == library_binding::linked) continue;
+      const std::string option = fmt::format("--{}", each.key);
       const std::string_view word = r.argv[i];
       if (word == option && i + 1 < r.argv.size()) add(option, r.argv[i + 1]);
       if (word.starts_with(option) && word.substr(option.size()).starts_with('='))

@@ -141,7 +141,7 @@ TEST(bind_cublas, throws_when_anything_is_called_before_it) {
         cublasLtHandle_t handle = nullptr;
         cublasLtCreate(&handle);
       },
-      "cublasLtCreate was called before a cuBLAS was bound");
+      "cublasLtCreate was called before its library was bound");
 }
 
 // ---- one pair in place of another ----
@@ -193,7 +193,7 @@ TEST(unload_cublas, gives_the_first_pair_back_so_that_a_second_one_has_its_own_c
         unload_cublas();
         cublasLtCreate(nullptr);
       },
-      "cublasLtCreate was called before a cuBLAS was bound");
+      "cublasLtCreate was called before its library was bound");
 }
 
 TEST(unload_cublas, says_where_the_loader_keeps_it) {
