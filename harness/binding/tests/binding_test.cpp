@@ -14,6 +14,11 @@
 #include <filesystem>
 #include <fstream>
 
+// As cusolverDn.h has them, which a toolkit need not have.
+enum cusolverStatus_t : int {};
+extern "C" cusolverStatus_t cusolverDnCreate(void** handle);
+extern "C" cusolverStatus_t cusolverDnSpotrf();
+
 namespace cufault {
 namespace {
 
@@ -259,6 +264,93 @@ TEST(files_of, names_what_would_be_loaded) {
   const cublas_paths mixed = files_of({{}, fakes / "old"});
   EXPECT_EQ(mixed.cublas.parent_path(), "");
   EXPECT_EQ(mixed.cublaslt, fakes / "old" / "libcublasLt.so.12");
+}
+
+// ---- a library beside cuBLAS ----
+
+std::string created() {
+  void* handle = nullptr;
+  return record_of(cusolverDnCreate(&handle)).status;
+}
+
+TEST(need_library, takes_the_one_beside_the_bound_cublas) {
+  in_child(
+      [] {
+        bind_cublas({fakes / "solver", {}});
+        const bound_library& found = need_library("cusolver");
+        std::fprintf(stderr, "%s in %d: ", found.version.c_str(),
+                     found.file.parent_path() == fs::canonical(fakes / "solver"));
+        std::fprintf(stderr, "%s, ", created().c_str());
+        setenv("FAKE_CUSOLVER_CREATE", "7", 1);
+        std::fprintf(stderr, "%s, ", created().c_str());
+        setenv("FAKE_CUSOLVER_CREATE", "99", 1);
+        std::fprintf(stderr, "%s ", created().c_str());
+      },
+      "12.0.5 in 1: CUSOLVER_STATUS_SUCCESS, CUSOLVER_STATUS_INTERNAL_ERROR, CUSOLVER_STATUS_99 bound");
+}
+
+TEST(need_library, takes_the_one_that_is_named_and_gives_it_the_bound_cublas) {
+  in_child(
+      [] {
+        bind_cublas({fakes / "b", {}});
+        name_libraries({{"cusolver", fakes / "solver"}});
+        std::fprintf(stderr, "%s ", need_library("cusolver").version.c_str());
+        std::fprintf(stderr, "%s ", created().c_str());
+        print_versions();
+      },
+      "12.0.5 CUSOLVER_STATUS_SUCCESS cublas 13\\.2 lt \\.2 calls 1302 bound");
+}
+
+TEST(need_library, provokes_nothing_without_one) {
+  in_child(
+      [] {
+        bind_cublas({fakes / "a", {}});
+        try {
+          need_library("cusolver");
+        } catch (const not_provoked& absent) {
+          std::fprintf(stderr, "not provoked: %s\n", absent.what());
+        }
+        created();
+      },
+      "not provoked: no libcusolver.so.N beside .*/a/libcublas.so.13; give one with --cusolver .the wheel "
+      "nvidia-cusolver has it.\ncusolverDnCreate was called before its library was bound");
+}
+
+TEST(need_library, provokes_nothing_with_one_that_calls_another_cublas) {
+  in_child(
+      [] {
+        bind_cublas({fakes / "old", {}});
+        name_libraries({{"cusolver", fakes / "solver" / "libcusolver.so.12"}});
+        need_library("cusolver");
+      },
+      "libcusolver.so.12 calls .*/solver/libcublas.so.13, and not the cuBLAS under test, "
+      ".*/old/libcublas.so.12");
+}
+
+TEST(need_library, provokes_nothing_with_a_file_that_is_no_such_library) {
+  in_child(
+      [] {
+        bind_cublas({fakes / "a", {}});
+        name_libraries({{"cusolver", fakes / "a" / "libcublas.so.13"}});
+        need_library("cusolver");
+      },
+      "libcublas.so.13 is not the library it should be: ");
+}
+
+TEST(need_library, has_not_every_function) {
+  in_child(
+      [] {
+        bind_cublas({fakes / "solver", {}});
+        need_library("cusolver");
+        cusolverDnSpotrf();
+      },
+      "libcusolver.so.12 has no cusolverDnSpotrf: it is older or newer than this case needs");
+}
+
+TEST(name_libraries, names_a_path_that_is_not_there_and_a_library_that_nobody_knows) {
+  EXPECT_THROW(name_libraries({{"cusolver", "/nowhere"}}), binding_error);
+  EXPECT_THROW(name_libraries({{"cunothing", "/"}}), binding_error);
+  EXPECT_NO_THROW(name_libraries({{"cusolver", ""}}));
 }
 
 }  // namespace

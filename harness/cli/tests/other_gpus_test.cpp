@@ -100,6 +100,26 @@ TEST_F(other_gpus, are_not_there_where_no_name_or_an_unknown_one_is_given) {
   EXPECT_THAT(said.stdout_text, HasSubstr("DOCTOR_FAKE_GPU=h300: there is a100 and rtx4090"));
 }
 
+TEST_F(other_gpus, have_a_library_beside_cublas) {
+  const auto with = [&](const std::vector<std::string>& options) {
+    std::vector<std::string> words{"stack", "--json"};
+    words.insert(words.end(), options.begin(), options.end());
+    return nlohmann::json::parse(cufault(words, on_gpu("a100")).stdout_text, nullptr, false);
+  };
+  const std::string folder = fs::path(fake_cublas_folder) / "solver",
+                    none = fs::path(fake_cublas_folder) / "a";
+  for (const auto& found : {with({"--cublas", folder}), with({"--cublas", none, "--cusolver", folder})}) {
+    EXPECT_EQ(found["keys"]["cusolver"], "12.0.5");
+    EXPECT_THAT(found["cusolver"]["path"].get<std::string>(), testing::EndsWith("/solver/libcusolver.so.12"));
+    EXPECT_THAT(found["files"]["cusolver"]["bytes"], testing::Gt(0));
+  }
+  EXPECT_FALSE(with({"--cublas", none})["keys"].contains("cusolver"));
+  const auto wrong = run({"road.create", "--cusolver", "/nowhere"}, on_gpu("a100"));
+  EXPECT_EQ(wrong.exit_code, 2);
+  EXPECT_THAT(wrong.stderr_text,
+              HasSubstr("/nowhere: no such file or folder; give a libcusolver.so or its folder"));
+}
+
 // ---- copies of recorded stacks ----
 
 std::string bytes_of(const fs::path& file) {

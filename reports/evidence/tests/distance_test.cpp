@@ -76,6 +76,8 @@ TEST(keys_that_matter, are_of_the_library_and_where_there_was_a_context_of_the_g
   host.trials[0].context = "none";
   EXPECT_EQ(keys_that_matter("memory.leak", host), names{"cublas"});
   EXPECT_EQ(keys_that_matter("jax.leak", host), names{"jax"});
+  host.trials[0].calls.push_back({.what = {.name = {"cusolverDnCreate"}}});
+  EXPECT_EQ(keys_that_matter("memory.leak", host), (names{"cublas", "cusolver"}));
 }
 
 }  // namespace

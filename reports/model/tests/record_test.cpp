@@ -140,8 +140,9 @@ TEST(record, names_the_libraries_for_a_command_that_repeats_it) {
   record run = example();
   run.argv = {"cufault", "run", "road.create"};
   EXPECT_EQ(library_options(run), "");
-  run.argv = {"cufault", "run", "--cublas", "/opt/my cublas", "--cublaslt=/opt/lt", "--cublas-not", "x"};
-  EXPECT_EQ(library_options(run), " --cublas '/opt/my cublas' --cublaslt /opt/lt");
+  run.argv = {"cufault", "run",        "--cublas", "/opt/my cublas", "--cublaslt=/opt/lt", "--cublas-not",
+              "x",       "--cusolver", "/s"};
+  EXPECT_EQ(library_options(run), " --cublas '/opt/my cublas' --cublaslt /opt/lt --cusolver /s");
   run.argv = {"cufault", "run", "--cublas", "it's"};
   EXPECT_EQ(library_options(run), " --cublas 'it'\\''s'");
   record kept = example();
