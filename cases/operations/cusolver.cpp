@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// cusolverDnSpotrf of L L^T, where L has ones on its diagonal, and 1 or -1 below it, so that its factor is exact.
+// Operations of cuSOLVER.
 #include "cases/operations/operations.hpp"
 
 #if __has_include(<cusolverDn.h>)
@@ -13,6 +13,21 @@ namespace cufault::operations {
 namespace {
 
 #if __has_include(<cusolverDn.h>)
+class create_solver final : public without_handle {
+ public:
+  status_record make() override {
+    cusolverDnHandle_t handle = nullptr;
+    const cusolverStatus_t status = cusolverDnCreate(&handle);
+    if (status == CUSOLVER_STATUS_SUCCESS) made_.emplace_back(handle);
+    return record_of(status);
+  }
+  product_result check() override { return product_by_new_handle(); }
+
+ private:
+  std::vector<std::unique_ptr<cusolverDnContext, destroy_by<cusolverDnDestroy>>> made_;
+};
+
+/// Of L L^T, where L has ones on its diagonal, and 1 or -1 below it, so that its factor is exact.
 class factor final : public without_handle {
  public:
   factor() {
@@ -51,17 +66,25 @@ class factor final : public without_handle {
   int work_floats_ = 0;
   owned_memory work_, info_ = new_memory(sizeof(int));
 };
-constexpr auto fresh_factor = fresh<factor>;
+
+constexpr auto fresh_solver = fresh<create_solver>, fresh_factor = fresh<factor>;
 #else
-constexpr auto fresh_factor = without_headers;
+constexpr auto fresh_solver = without_headers, fresh_factor = without_headers;
 #endif
 
-const register_operation here{{.name = "cusolver_potrf",
-                               .step = {"cusolverDnSpotrf"},
-                               .summary = "cusolverDnSpotrf",
-                               .fresh = fresh_factor,
-                               .handle = own_handle::none,
-                               .product = by_new_handle}};
+const register_operations here{// cuSOLVER documentation: NOT_INITIALIZED, ALLOC_FAILED, ARCH_MISMATCH.
+                               {.name = "cusolver_create",
+                                .step = {"cusolverDnCreate"},
+                                .fresh = fresh_solver,
+                                .handle = own_handle::none,
+                                .needs_context = false,
+                                .apart = true,
+                                .product = by_new_handle},
+                               {.name = "cusolver_potrf",
+                                .step = {"cusolverDnSpotrf"},
+                                .fresh = fresh_factor,
+                                .handle = own_handle::none,
+                                .product = by_new_handle}};
 
 }  // namespace
 }  // namespace cufault::operations
