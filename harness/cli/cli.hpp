@@ -265,7 +265,6 @@ int show_costs(const cost_arguments& arguments);
 /// What stands beside a verdict, from the costs that were measured beside these records. Throws input_error.
 cost_notes measured_costs(const std::vector<std::filesystem::path>& records);
 /// Throws usage_error where no record has a failure of a framework.
-int show_frameworks(const std::vector<std::filesystem::path>& records, print_form form);
 /// Throws usage_error where no record has a sweep.
 /// `nature`: beside what the driver itself failed.
 int show_atlas(const std::vector<std::filesystem::path>& records, bool overview, bool nature,
@@ -305,12 +304,16 @@ std::filesystem::path known_issues_file();
 std::filesystem::path ctest_folder();  ///< of an installed tree; else it does not exist
 std::filesystem::path explain_folder();
 std::vector<std::filesystem::path> snippet_folders();  ///< of the code that pages print
+std::filesystem::path answers_folder();                ///< Python programs that answer from the table
+std::filesystem::path table_file();                    ///< which the build makes; it need not exist
 std::filesystem::path fetch_cublas_script();     ///< ci/fetch-cublas, with the hashes of wheels beside it
 std::filesystem::path frameworks_folder();       ///< of run_trials.py
 std::vector<std::filesystem::path> own_paths();  ///< folders and files of this installation or build
 
 /// What these records say. For the records that come with cufault the file of the build is read, unless it was made from other sources.
 recorded_answers answers_of(const std::vector<std::filesystem::path>& named, const lexicon& words);
+/// Of this program, the records that it has and the tables of explain. Throws input_error, or std::filesystem::filesystem_error.
+std::string digest_of_sources();
 int make_answers();  ///< Writes that file. Returns the exit code.
 
 /// Records, judged by what they show: a control that failed silences its case, whatever the file says of itself. `families`: as

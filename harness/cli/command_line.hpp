@@ -256,6 +256,7 @@ CLI::Option* add_seconds(CLI::App* command, const char* name, Seconds& to, const
   return command->add_option_function<std::string>(name, take, what)->type_name("TIME")->check(not_empty);
 }
 void add_ctest_commands(command_line& line);  ///< ctest-files, preflight, resources, floor
-void add_own_commands(command_line& line);    ///< what this program starts itself as
+void add_rows(command_line& line);
+void add_own_commands(command_line& line);  ///< what this program starts itself as
 
 }  // namespace cufault

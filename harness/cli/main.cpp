@@ -190,7 +190,7 @@ int dispatch(int argc, char** argv) {
   line.app.set_version_flag("-v,--version", "cufault " + this_build.text());
   for (const auto add : {add_run, add_sweep, add_list, add_stack, add_doctor_commands, add_known,
                          add_record_commands, add_compare_commands, add_bisect, add_node, add_inject,
-                         add_trace, add_why, add_ctest_commands, add_own_commands})
+                         add_trace, add_why, add_ctest_commands, add_own_commands, add_rows})
     add(line);
   if (argc <= 1) {
     fmt::print(std::cout, "{}\n{}\ncufault COMMAND --help says how; cufault --help, what each does.\n", about,

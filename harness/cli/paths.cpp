@@ -84,6 +84,12 @@ std::vector<fs::path> snippet_folders() {
 fs::path explain_folder() {
   return data_folder("explain", "cases/explain");
 }
+fs::path answers_folder() {
+  return data_folder("answers", "reports/answers");
+}
+fs::path table_file() {
+  return own_path().parent_path().parent_path() / "share/cufault/table.sqlite";
+}
 fs::path fetch_cublas_script() {
   return data_folder("fetch-cublas", "ci/fetch-cublas");
 }

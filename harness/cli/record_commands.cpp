@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 // What the commands that read one or more records are asked for. Those that file or compare records: baseline.cpp, compare_commands.cpp.
+#include "harness/cli/answer.hpp"
 #include "harness/cli/command_line.hpp"
 
 namespace cufault {
@@ -14,6 +15,31 @@ void add_reader(command_line& line, const char* name, const char* what,
       line.command(name, what, codes_of_reading, [said, show] { return show(said->records, *said); });
   add_to_read(command, said->records);
   add_form(command, *said, schema);
+}
+
+/// A command that reports/answers/NAME.py answers.
+CLI::App* add_answer(command_line& line, const char* name, const char* what, const std::string& codes,
+                     const char* schema) {
+  const auto app = std::make_shared<CLI::App*>();
+  const auto said = std::make_shared<to_read>();
+  *app = line.command(name, what, codes, [app, said, name] { return answer(name, **app); });
+  add_to_read(*app, said->records);
+  add_form(*app, *said, schema);
+  return *app;
+}
+
+void add_table(command_line& line) {
+  const auto app = std::make_shared<CLI::App*>();
+  const auto said = std::make_shared<to_read>();
+  CLI::App* table = *app = line.command(
+      "table",
+      "All recorded arms as rows of a table, with what was judged of each: SQLite, CSV or JSON Lines",
+      codes_of_reading, [app, said] { return answer("table", **app); });
+  add_to_read(table, said->records);
+  add_passed_on(table, "-o,--output", "the SQLite file; its view of arms is called arms")->type_name("FILE");
+  add_passed_on(table, "--format", "csv and jsonl: on standard output (default: sqlite)")
+      ->check(CLI::IsMember({"sqlite", "csv", "jsonl"}));
+  table->add_flag("--columns", said->json, "what each column is, as Markdown");
 }
 
 void add_show(command_line& line) {
@@ -136,10 +162,10 @@ void add_record_commands(command_line& line) {
   add_baseline_commands(line);
   add_reader(line, "claims", "Each claim of the source documents, its verdict, and the arms behind it",
              show_claims, "claims");
-  for (const auto add : {add_show, add_causes, add_explain, add_messages}) add(line);
-  add_reader(line, "frameworks",
+  for (const auto add : {add_show, add_causes, add_explain, add_messages, add_table}) add(line);
+  add_answer(line, "frameworks",
              "What a user of PyTorch, JAX or CuPy sees, what had happened, and what cleared it",
-             show_frameworks, "frameworks");
+             codes_of_reading, "frameworks");
   for (const auto add : {add_atlas, add_matrix, add_cost}) add(line);
   add_reader(line, "compare-injected",
              "Injected counterparts of fault arms: do they come to what the natural arms came to?",

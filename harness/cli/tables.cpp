@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// The commands that read records and print: claims, show, causes, atlas, frameworks, compare-injected.
+// The commands that read records and print: claims, show, causes, atlas, compare-injected.
 #include "harness/cli/cli.hpp"
 #include "harness/cli/commit.hpp"
 #include "harness/model/case.hpp"
@@ -17,7 +17,6 @@
 #include "reports/printers/atlas.hpp"
 #include "reports/printers/causes.hpp"
 #include "reports/printers/cost.hpp"
-#include "reports/printers/frameworks.hpp"
 #include "reports/printers/message_page.hpp"
 #include "reports/printers/messages.hpp"
 #include "reports/printers/print_explanation.hpp"
@@ -81,10 +80,6 @@ fs::path answers_file() {
   return own_path().parent_path().parent_path() / "share/cufault/answers.jsonl";
 }
 
-std::string digest_of_sources() {
-  return digest_of({default_recorded(), explain_folder()}, this_build.reports);
-}
-
 /// Empty where the file is missing, damaged or made from other sources.
 std::optional<recorded_answers> answers_of_the_build() {
   std::error_code none;
@@ -97,6 +92,10 @@ std::optional<recorded_answers> answers_of_the_build() {
 }
 
 }  // namespace
+
+std::string digest_of_sources() {
+  return digest_of({default_recorded(), explain_folder()}, this_build.reports);
+}
 
 recorded_answers answers_of(const std::vector<fs::path>& named, const lexicon& words) {
   if (named == records_to_read{default_recorded()})
@@ -316,17 +315,6 @@ int show_atlas(const std::vector<fs::path>& records, bool overview, bool nature,
   if (atlas.empty()) throw usage_error("no sweep is among these records; `cufault sweep` makes them");
   if (form.json) return print_json(to_json(atlas));
   print_atlas(std::cout, atlas, form.style());
-  return 0;
-}
-
-int show_frameworks(const std::vector<fs::path>& records, print_form form) {
-  const auto tables = frameworks_in(load_judged(records), measured_costs(records));
-  if (tables.empty())
-    throw usage_error(
-        "no operation of a framework failed in these records; `cufault run pytorch --python PYTHON` makes "
-        "them");
-  if (form.json) return print_json(to_json(tables));
-  print_tables(std::cout, tables, 2, form.style());
   return 0;
 }
 

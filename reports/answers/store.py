@@ -1,0 +1,124 @@
+# SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The table: rows of judged arms in SQLite. Every other file here queries it."""
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+SCHEMA = 1
+# The rows are normalised; people read the views.
+VIEWS = """
+CREATE UNIQUE INDEX arm_ids ON judged_arms (arm_id);
+CREATE INDEX names_of_arms ON judged_arms (case_name, arm);
+CREATE INDEX calls_of_arms ON made_calls (arm_id);
+CREATE INDEX trials_of_arms ON trials (arm_id);
+CREATE UNIQUE INDEX step_ids ON steps (step_id);
+CREATE VIEW arms AS SELECT * FROM stacks JOIN judged_arms USING (stack_id);
+CREATE VIEW calls AS SELECT * FROM made_calls JOIN steps USING (step_id);
+"""
+
+
+class Unusable(Exception):
+    """The table cannot be made or read; says in one line why."""
+
+
+def _rows_of(program: Path, arguments: Iterable[str]) -> Iterable[Any]:
+    with subprocess.Popen([program, "rows", *arguments], stdout=subprocess.PIPE) as rows:
+        assert rows.stdout is not None
+        yield from map(json.loads, rows.stdout)
+    if rows.returncode != 0:
+        sys.exit(rows.returncode)  # it said why
+
+
+def _value(value: Any) -> Any:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")) if isinstance(value, (dict, list)) else value
+
+
+def fill(database: sqlite3.Connection, rows: Iterable[Any]) -> None:
+    """Makes the tables that `rows` hold: an object begins a table, and lists are its rows."""
+    database.execute("CREATE TABLE columns (of_table, name, what)")
+    insert = ""
+    waiting: list[list[Any]] = []
+    for row in rows:
+        if isinstance(row, dict):
+            if waiting:
+                database.executemany(insert, waiting)
+            waiting = []
+            names = [name for name, _ in row["columns"]]
+            database.execute(f"CREATE TABLE {row['table']} ({', '.join(names)})")
+            database.executemany("INSERT INTO columns VALUES (?, ?, ?)", [(row["table"], name, what) for name, what in row["columns"]])
+            insert = f"INSERT INTO {row['table']} VALUES ({', '.join('?' * len(names))})"
+        else:
+            waiting.append(list(map(_value, row)))
+    if waiting:
+        database.executemany(insert, waiting)
+    database.executescript(VIEWS)
+
+
+def write(file: Path, program: Path, arguments: Iterable[str] = ()) -> None:
+    """Makes the file, or replaces it in one step: whoever reads it meanwhile has the old one. Throws Unusable."""
+    made = file.with_name(f"{file.name}.{os.getpid()}")
+    try:
+        made.unlink(missing_ok=True)
+        digest = digest_of(program)
+        with closing(sqlite3.connect(made)) as database:
+            database.execute("PRAGMA journal_mode = OFF")  # the file has another name until it is whole
+            database.execute("PRAGMA synchronous = OFF")
+            fill(database, _rows_of(program, arguments))
+            database.execute("CREATE TABLE about (schema, digest)")
+            database.execute("INSERT INTO about VALUES (?, ?)", (SCHEMA, digest))
+            database.commit()
+        made.replace(file)
+    except (OSError, sqlite3.Error) as error:
+        raise Unusable(f"{file}: it cannot be written: {error}") from error
+    finally:
+        made.unlink(missing_ok=True)
+
+
+def digest_of(program: Path) -> str:
+    """Of the program and the records that it has: a table with another digest is out of date."""
+    said = subprocess.run([program, "rows", "--digest"], check=False, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    return said.stdout.strip()
+
+
+def _open_made(file: Path, program: Path) -> sqlite3.Connection | None:
+    """The table that the build made; None where it is missing, damaged, cut off or out of date."""
+    if not file.is_file():
+        return None
+    try:
+        database = sqlite3.connect(f"{file.resolve().as_uri()}?mode=ro&immutable=1", uri=True)
+        pages, size = (database.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "page_size"))
+        whole = pages * size == file.stat().st_size
+        if whole and database.execute("SELECT schema, digest FROM about").fetchone() == (SCHEMA, digest_of(program)):
+            return database
+        database.close()
+    except sqlite3.Error:
+        pass
+    return None
+
+
+def open_table(program: Path, made: Path, records: Iterable[str]) -> sqlite3.Connection:
+    """Of these records; where none is named, of those that come with cufault. Exits where one cannot be read."""
+    records = list(records)
+    database = None if records else _open_made(made, program)
+    if database is None:
+        if not records:
+            print("cufault: the table is missing or older than the records; it is made in memory, which takes seconds", file=sys.stderr)
+        database = sqlite3.connect(":memory:")
+        fill(database, _rows_of(program, records))
+    return database
+
+
+if __name__ == "__main__":  # of the build: store.py PROGRAM FILE
+    try:
+        write(Path(sys.argv[2]), Path(sys.argv[1]))
+    except Unusable as error:
+        sys.exit(f"cufault: {error}")

@@ -1,0 +1,294 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/judge/table.hpp"
+
+#include "reports/base/json_fields.hpp"
+#include "reports/judge/claims.hpp"
+#include "reports/judge/remedy_outcome.hpp"
+#include "reports/judge/usual_messages.hpp"
+#include "reports/model/cell_name.hpp"
+#include "reports/model/record_parts.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <optional>
+#include <ostream>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace cufault {
+
+using json = nlohmann::ordered_json;
+
+void row_writer::begin(const char* table, const char* what, std::span<const column> columns) {
+  json names = json::array();
+  for (const auto& [name, says] : columns) names.push_back({name, says});
+  out_ << json{{"table", table}, {"what", what}, {"columns", std::move(names)}}.dump() << '\n';
+}
+
+void row_writer::row(const json& values) {
+  out_ << values.dump(-1, ' ', false, json::error_handler_t::replace) << '\n';
+}
+
+namespace {
+
+/// What follows from the line of an arm, made once.
+struct judged_arm {
+  judged_arm(const record& of, const case_result& in, const arm_result& a, const usual_messages& usual,
+             const cost_notes& costs)
+      : r(of),
+        c(in),
+        arm(a),
+        cell(c.name.starts_with(matrix_family) ? cell_named(arm.name) : std::nullopt),
+        name(cell.value_or(cell_name{})),
+        tried(remedy_outcome_of(c, arm)),
+        cost(note_of(costs, stack_label(r), remedy_of_arm(join_key(c.name, arm.name)))) {
+    const auto is_compared = [](const observation& o) { return comparable(o); };
+    const auto first = std::ranges::find_if(arm.trials, is_compared);
+    compared = std::ranges::count_if(arm.trials, is_compared);
+    if (first == arm.trials.end()) return;
+    signatures = distinct_signatures({arm.trials.begin(), arm.trials.end()});
+    for (const observation& o : arm.trials)
+      if (is_compared(o) && cufault::failed(signature_of(o))) ++failing;
+    for (const counted_signature& s : signatures) severity = std::max(severity, cufault::severity(s.seen));
+    for (const call_record& call : first->calls) {
+      if (call.what.ok || call.swept) continue;
+      failed_call = &call;
+      driver = usual.reason(call);
+      break;
+    }
+    trial = &*first;
+  }
+
+  const record& r;
+  const case_result& c;
+  const arm_result& arm;
+  const std::optional<cell_name> cell;
+  const cell_name name;  ///< empty where the arm is no cell
+  const std::optional<remedy_outcome> tried;
+  const std::string cost;              ///< of its remedy, where that was measured
+  const observation* trial = nullptr;  ///< the first that can be compared
+  std::int64_t compared = 0, failing = 0;
+  std::vector<counted_signature> signatures{};
+  int severity = 0;
+  const call_record* failed_call = nullptr;  ///< of that trial
+  const driver_message* driver = nullptr;    ///< why it failed
+};
+
+/// Null where it is empty.
+json or_null(std::string text) {
+  return text.empty() ? json() : json(std::move(text));
+}
+json yes_or_null(bool yes) {
+  return yes ? json(1) : json();
+}
+
+struct arms_column {
+  row_writer::column says;
+  json (*of)(const judged_arm&);
+};
+// clang-format off
+const arms_column arm_columns[] = {
+    {{"family", "first word of the case"}, [](const judged_arm& a) -> json { return a.c.name.substr(0, a.c.name.find('.')); }},
+    {{"case_name", "the case"}, [](const judged_arm& a) -> json { return a.c.name; }},
+    {{"arm", "the arm"}, [](const judged_arm& a) -> json { return a.arm.name; }},
+    {{"kind", "control, fault, remedy, dead_end or diagnosis"}, [](const judged_arm& a) -> json { return to_string(a.arm.kind); }},
+    {{"summary", "what the arm does"}, [](const judged_arm& a) { return or_null(a.arm.summary); }},
+    {{"fault", "of a cell of the matrix: its fault"}, [](const judged_arm& a) { return or_null(a.cell ? a.c.name.substr(matrix_family.size()) : ""); }},
+    {{"operation", "of a cell: its operation"}, [](const judged_arm& a) { return or_null(a.name.operation); }},
+    {{"state", "of a cell: cold or warm handle"}, [](const judged_arm& a) { return or_null(a.name.state); }},
+    {{"timing", "of a cell: when the fault arrives"}, [](const judged_arm& a) { return or_null(a.name.timing); }},
+    {{"level", "of a cell: level of the fault"}, [](const judged_arm& a) { return a.name.level ? json(*a.name.level) : json(); }},
+    {{"remedy", "of a cell: its remedy"}, [](const judged_arm& a) { return or_null(a.name.remedy); }},
+    {{"against", "the fault arm that a remedy in place from the start answers"}, [](const judged_arm& a) { return or_null(a.arm.against); }},
+    {{"made_up", "1: its fault is injected, or a stand-in"}, [](const judged_arm& a) -> json { return int{is_made_up(a.arm)}; }},
+    {{"counterpart_of", "of an injected fault: the arm that has it for real"}, [](const judged_arm& a) { return or_null(a.arm.counterpart_of); }},
+    {{"races", "why its outcome may differ from trial to trial"}, [](const judged_arm& a) { return or_null(a.arm.races); }},
+    {{"expected", "1: other runs are judged by it"}, [](const judged_arm& a) -> json { return int{a.arm.expected}; }},
+    {{"trials", "how many trials"}, [](const judged_arm& a) -> json { return a.arm.trials.size(); }},
+    {{"compared", "trials that can be compared: completed, crashed or hung"}, [](const judged_arm& a) -> json { return a.compared; }},
+    {{"failing", "trials of these in which the work that counts failed"}, [](const judged_arm& a) -> json { return a.failing; }},
+    {{"failed", "1: it failed in each of these"}, [](const judged_arm& a) { return a.compared == 0 ? json() : json(int{a.failing == a.compared}); }},
+    {{"cleared", "of a remedy or dead end: 1, if it cleared its fault in each trial"}, [](const judged_arm& a) { return a.tried ? json(int{a.tried->cleared}) : json(); }},
+    {{"answers", "of one that was in place from the start: the CASE/ARM that shows its fault"}, [](const judged_arm& a) { return a.tried ? or_null(a.tried->against) : json(); }},
+    {{"words", "of a remedy or dead end that was tried: what was done"}, [](const judged_arm& a) { return a.tried ? or_null(a.tried->words) : json(); }},
+    {{"remedy_name", "by which the cost of its remedy is measured"}, [](const judged_arm& a) { return a.tried ? or_null(remedy_of_arm(join_key(a.c.name, a.arm.name))) : json(); }},
+    {{"cost", "of its remedy, where that was measured on the stack"}, [](const judged_arm& a) { return or_null(a.cost); }},
+    {{"unproved", "1: a control of its case is unresolved, so the arm proves nothing"}, [](const judged_arm& a) { return yes_or_null(control_unresolved(a.c)); }},
+    {{"outcomes", "different signatures"}, [](const judged_arm& a) -> json { return a.signatures.size(); }},
+    {{"severity", "0 success, 1 a status, 2 wrong numbers, damaged context, crash or hang"}, [](const judged_arm& a) { return a.trial == nullptr ? json() : json(a.severity); }},
+    {{"call", "the call that failed first, in the first trial"}, [](const judged_arm& a) { return a.failed_call == nullptr ? json() : json(a.failed_call->what.name.api); }},
+    {{"variant", "which use of that call"}, [](const judged_arm& a) { return a.failed_call == nullptr ? json() : or_null(a.failed_call->what.name.variant); }},
+    {{"status", "what it returned"}, [](const judged_arm& a) { return a.failed_call == nullptr ? json() : or_null(a.failed_call->what.status); }},
+    {{"driver_call", "the driver call that failed inside it"}, [](const judged_arm& a) { return a.driver == nullptr ? json() : or_null(a.driver->function); }},
+    {{"driver_code", "the code of that driver call"}, [](const judged_arm& a) { return a.driver == nullptr ? json() : or_null(a.driver->code); }},
+    {{"driver_text", "what the driver logged"}, [](const judged_arm& a) { return a.driver == nullptr ? json() : or_null(a.driver->text); }},
+    {{"ended", "how the process of that trial ended"}, [](const judged_arm& a) { return a.trial == nullptr ? json() : json(to_string(a.trial->ended)); }},
+    {{"context", "the CUDA context afterwards: usable, damaged, none, unchecked"}, [](const judged_arm& a) { return a.signatures.empty() ? json() : json(a.signatures.front().seen.context); }},
+    {{"numbers", "right, wrong or unchecked"}, [](const judged_arm& a) { return a.signatures.empty() ? json() : json(a.signatures.front().seen.numbers); }},
+    {{"applied", "the remedy or dead end, in words"}, [](const judged_arm& a) { return a.trial == nullptr ? json() : or_null(a.trial->applied); }},
+    {{"saw", "all that is compared, in words"}, [](const judged_arm& a) { return observed(a.arm) ? or_null(describe(a.arm)) : json(); }},
+    {{"verdict", "by the record of its own stack, or by the nearest one"}, [](const judged_arm& a) -> json { return to_string(a.arm.judged); }},
+    {{"why", "reason of that verdict"}, [](const judged_arm& a) { return or_null(a.arm.why); }},
+    {{"predicted_from", "the stack that it was judged by or predicted from"}, [](const judged_arm& a) { return or_null(a.arm.compared_with); }},
+    {{"run", "when its latest trials were made, UTC"}, [](const judged_arm& a) { return or_null(latest_run(a.arm)); }},
+    {{"source", "FILE:LINE in the record"}, [](const judged_arm& a) { return or_null(a.arm.source.substr(a.arm.source.rfind('/') + 1)); }},
+};
+// clang-format on
+
+json array_or_null(const json& all) {
+  return all.empty() ? json() : all;
+}
+
+/// Identifies equal steps, and writes each once.
+class known_steps {
+ public:
+  std::size_t id_of(const step& s) {
+    json values{s.name.api, or_null(s.name.variant), or_null(s.status),
+                int{s.ok},  name_of(s.numbers),      s.facts.empty() ? json() : facts_json(s.facts)};
+    const auto [at, is_new] = ids_.try_emplace(values.dump(), ids_.size());
+    if (is_new) all_.push_back(std::move(values));
+    return at->second;
+  }
+  void write(row_writer& to) const {
+    to.begin("steps", "what a call came to: each once",
+             {{"step_id", "its number"},
+              {"api", "the function"},
+              {"variant", "which use of it"},
+              {"status", "what it returned; null: it did not return"},
+              {"ok", "1: it did what it should"},
+              {"numbers", "right, wrong or unchecked"},
+              {"facts", "what else was seen, as JSON"}});
+    for (std::size_t i = 0; i < all_.size(); ++i) {
+      json values = all_[i];
+      values.insert(values.begin(), i);
+      to.row(values);
+    }
+  }
+
+ private:
+  std::unordered_map<std::string, std::size_t> ids_;
+  std::vector<json> all_;
+};
+
+json driver_json(const call_record& call) {
+  json all = json::array();
+  for (const driver_message& m : call.driver) all.push_back(write_json(m));
+  return array_or_null(all);
+}
+
+constexpr const char* stack_keys_shown[] = {"compute_capability", "driver",  "runtime", "cublas", "cublaslt",
+                                            "other_cublas",       "pytorch", "jax",     "cupy"};
+
+void write_stacks(row_writer& to, std::span<const record> judged) {
+  std::vector<row_writer::column> columns{{"stack_id", "its number, in the order of the records"},
+                                          {"stack", "the stack in words: cuBLAS, GPU, driver"},
+                                          {"gpu", "name of the GPU"}};
+  for (const char* key : stack_keys_shown) columns.emplace_back(key, "of `cufault stack`");
+  columns.insert(columns.end(), {{"keys", "all keys of `cufault stack`, as JSON"},
+                                 {"started", "when the run of the record began; null of a stack"},
+                                 {"options", "of `cufault run`, to repeat an arm on its libraries"}});
+  to.begin("stacks", "a record: a run, or what is kept of a stack", columns);
+  std::size_t id = 0;
+  for (const record& r : judged) {
+    const stack_keys keys = keys_of(r);
+    json values{id++, stack_label(r), or_null(gpu_name(*r.stack))};
+    for (const char* key : stack_keys_shown)
+      values.push_back(keys.contains(key) ? json(keys.at(key)) : json());
+    values.push_back(keys);
+    values.push_back(or_null(r.started));
+    values.push_back(or_null(library_options(r)));
+    to.row(values);
+  }
+}
+
+void write_judged(row_writer& to, std::span<const record> judged, const cost_notes& costs) {
+  std::vector<row_writer::column> columns{{"arm_id", "its number"}, {"stack_id", "of the table stacks"}};
+  for (const arms_column& column : arm_columns) columns.push_back(column.says);
+  to.begin("judged_arms", "an arm of a record", columns);
+  std::size_t id = 0, stack = 0;
+  for (const record& r : judged) {
+    const usual_messages usual(r);
+    for (const case_result& c : r.cases)
+      for (const arm_result& arm : c.arms) {
+        const judged_arm a(r, c, arm, usual, costs);
+        json values{id++, stack};
+        for (const arms_column& column : arm_columns) values.push_back(column.of(a));
+        to.row(values);
+      }
+    ++stack;
+  }
+}
+
+/// Calls takes (number of the arm, number of the trial, the arm, the trial).
+template <class Take>
+void each_trial(std::span<const record> judged, Take take) {
+  std::size_t id = 0;
+  for (const record& r : judged)
+    for (const case_result& c : r.cases)
+      for (const arm_result& arm : c.arms) {
+        for (std::size_t i = 0; i < arm.trials.size(); ++i) take(id, i, arm, arm.trials[i]);
+        ++id;
+      }
+}
+
+void write_trials(row_writer& to, std::span<const record> judged) {
+  to.begin("trials", "a trial of an arm",
+           {{"arm_id", "of the table judged_arms"},
+            {"trial", "which of the arm, from 0"},
+            {"level", "of an arm with levels"},
+            {"refined", "1: a level between the stated ones"},
+            {"ended", "completed, crashed, timed_out, not_provoked or harness_failed"},
+            {"why", "the signal, or why nothing can be compared"},
+            {"comparable", "1: completed, crashed or hung"},
+            {"failed", "1: the work that counts failed"},
+            {"context", "afterwards: usable, damaged, none or unchecked"},
+            {"applied", "the remedy, in words"},
+            {"heard", "1: its run kept what the driver logged"},
+            {"notes", "texts that it read, as JSON: [[name, text]]"},
+            {"measurements", "numbers that it measured, as JSON: [[name, value, unit]]"}});
+  each_trial(judged, [&](std::size_t id, std::size_t number, const arm_result& arm, const observation& o) {
+    json notes = json::array(), measured = json::array();
+    for (const note& n : o.notes) notes.push_back({n.name, n.text});
+    for (const measurement& m : o.measurements) measured.push_back({m.name, m.value, m.unit});
+    const bool compared = comparable(o);
+    to.row({id, number, o.level ? json(*o.level) : json(), yes_or_null(o.refined), to_string(o.ended),
+            or_null(o.why), int{compared}, compared ? json(int{failed(signature_of(o))}) : json(), o.context,
+            or_null(o.applied), int{heard_driver_log(arm, number)}, array_or_null(notes),
+            array_or_null(measured)});
+  });
+}
+
+void write_calls(row_writer& to, std::span<const record> judged) {
+  known_steps steps;
+  to.begin("made_calls", "an observed call of a trial",
+           {{"arm_id", "of the table judged_arms"},
+            {"trial", "of the table trials"},
+            {"number", "which of the trial, from 0"},
+            {"step_id", "of the table steps"},
+            {"after", "1: made after the remedy"},
+            {"driver", "what the driver logged during it, as JSON: function, code, text"},
+            {"swept", "of a row of a sweep: what was made to fail, and what came of it, as JSON"}});
+  each_trial(judged, [&](std::size_t id, std::size_t trial, const arm_result&, const observation& o) {
+    for (std::size_t i = 0; i < o.calls.size(); ++i) {
+      const call_record& call = o.calls[i];
+      to.row({id, trial, i, steps.id_of(call.what), yes_or_null(call.after_remedy), driver_json(call),
+              call.swept ? write_json(*call.swept) : json()});
+    }
+  });
+  steps.write(to);
+}
+
+}  // namespace
+
+void write_arms(row_writer& to, std::span<const record> judged, const cost_notes& costs) {
+  write_stacks(to, judged);
+  write_judged(to, judged, costs);
+  write_trials(to, judged);
+  write_calls(to, judged);
+}
+
+}  // namespace cufault

@@ -1,0 +1,38 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+// The table: what records say, and what was judged of it, as rows. reports/answers makes an SQLite file of them and queries it.
+#pragma once
+
+#include "reports/judge/cost.hpp"
+#include "reports/model/record.hpp"
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <initializer_list>
+#include <iosfwd>
+#include <span>
+#include <utility>
+
+namespace cufault {
+
+/// Writes rows of tables as JSON Lines: an object that names a table and its columns, and an array for each of its rows.
+class row_writer {
+ public:
+  using column = std::pair<const char*, const char*>;  ///< its name, and what it says
+  explicit row_writer(std::ostream& out) : out_(out) {}
+  /// Rows that follow are of this table. `what`: what one of its rows is.
+  void begin(const char* table, const char* what, std::span<const column> columns);
+  void begin(const char* table, const char* what, std::initializer_list<column> columns) {
+    begin(table, what, std::span(columns.begin(), columns.size()));
+  }
+  /// As many values as columns; null where there is nothing to say. Arrays and objects become JSON in a text.
+  void row(const nlohmann::ordered_json& values);
+
+ private:
+  std::ostream& out_;
+};
+
+/// The tables stacks, judged_arms, trials, steps and made_calls. Precondition: the records are judged.
+void write_arms(row_writer& to, std::span<const record> judged, const cost_notes& costs);
+
+}  // namespace cufault
