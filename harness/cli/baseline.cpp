@@ -42,6 +42,16 @@ namespace fs = std::filesystem;
 namespace cufault {
 namespace {
 
+struct baseline_arguments {
+  std::filesystem::path record;             ///< of a run; to remove: the name of a stack's folder
+  std::filesystem::path into;               ///< folder of stacks
+  std::vector<std::string> names;           ///< CASE or CASE/ARM; all where it is empty
+  std::vector<std::filesystem::path> with;  ///< further records of the same stack
+  bool undefined = false;  ///< nothing is expected of these arms: they are filed, and judge nothing
+  bool dry = false;        ///< says what would change, and writes nothing
+  bool json = false;
+};
+
 void tell_bad_line(const std::string& bad) {
   fmt::print(std::cerr, "cufault: {}\n", cell(bad, table_style::text));
 }
@@ -343,8 +353,7 @@ class addition {
   int new_ = 0, changed_ = 0, worded_ = 0, same_ = 0, left_ = 0;
 };
 
-}  // namespace
-
+/// 1 where an arm was left out or, of a dry one, anything would change.
 int add_to_baseline(const baseline_arguments& arguments) {
   const auto by_stack = records_to_add(arguments);
   const baselines recorded({arguments.into}), shipped({default_recorded()});
@@ -456,6 +465,7 @@ int remove_from_baseline(const baseline_arguments& arguments) {
   return 0;
 }
 
+/// What a prediction rests on, and how often it holds among the stacks of a folder.
 int show_predictions(const fs::path& folder, print_form form) {
   named_table distances{.name = "distance",
                         .title = "Distance",
@@ -514,8 +524,6 @@ int show_predictions(const fs::path& folder, print_form form) {
   return 0;
 }
 
-namespace {
-
 void add_into(CLI::App* command, std::filesystem::path& folder) {
   command
       ->add_option(
@@ -543,9 +551,7 @@ void add_taken(CLI::App* command, baseline_arguments& said) {
   add_into(command, said.into);
 }
 
-}  // namespace
-
-void add_baseline_commands(command_line& line) {
+void add_baseline(command_line& line) {
   struct given : baseline_arguments {
     print_form shown;
   };
@@ -598,5 +604,10 @@ void add_baseline_commands(command_line& line) {
                      "cases, or CASE/ARM, in which a * is anything (default: the whole stack)");
   add_into(remove, said->into);
 }
+
+const register_command baseline_here{
+    "baseline", add_baseline, also(section::every_night, 3), {needs::source_tree}};
+
+}  // namespace
 
 }  // namespace cufault

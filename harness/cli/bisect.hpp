@@ -2,15 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "harness/cli/cli.hpp"
+#include "harness/cli/output.hpp"
 
 #include <filesystem>
 #include <string>
 #include <vector>
 
 namespace cufault {
-
-struct command_line;
 
 struct bisect_arguments : print_form {
   std::vector<std::string> good;  ///< one release or two, on both sides of `bad`
@@ -29,7 +27,6 @@ struct bisect_arguments : print_form {
   std::vector<std::string> words;  ///< how it was started
 };
 
-void add_bisect(command_line& line);
 int bisect_releases(const bisect_arguments& arguments);
 
 /// A release of cuBLAS: two files, or an image that has them.

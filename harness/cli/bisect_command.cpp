@@ -114,7 +114,11 @@ void add_bisect(command_line& line) {
       ->capture_default_str();
   add_wait(command, asked.wait_seconds);
   add_form(command, asked, "bisection");
+  line.run_another.insert(command);
   command->add_option("COMMAND", CLI::callback_t{}, "after --: a command and its arguments, in place of ARM");
 }
+
+const register_command bisect_here{
+    "bisect", add_bisect, first(section::which_version, 1), {needs::source_tree, needs::cuda_header}};
 
 }  // namespace cufault

@@ -2,7 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "harness/cli/cli.hpp"
+#include "harness/cli/output.hpp"
+#include "harness/cli/records.hpp"
+#include "harness/cli/usage_error.hpp"
+#include "harness/model/properties.hpp"
+#include "harness/model/target.hpp"
 #include "harness/system/process.hpp"
 #include "reports/model/api_functions.hpp"
 
@@ -13,7 +17,9 @@
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
+#include <initializer_list>
 #include <memory>
+#include <set>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -23,11 +29,49 @@ namespace cufault {
 
 inline constexpr const char* codes_of_reading = "Exit codes: 0; 2 bad input.";
 
+struct command_line;
+
+/// What a person asks: the headings of `cufault --help`, in the order of README.md.
+enum class section { program_failed, what_changed, every_night, which_version, does_it_survive, more };
+/// Where `cufault --help` has a command: `place` is its order below the question. `in_short`: `cufault` alone describes it, too.
+struct in_help {
+  section asked = section::more;
+  int place = 0;
+  bool in_short = false, hidden = false;
+};
+inline constexpr in_help hidden{.hidden = true};
+constexpr in_help first(section asked, int place) {
+  return {.asked = asked, .place = place, .in_short = true};
+}
+constexpr in_help also(section asked, int place) {
+  return {.asked = asked, .place = place};
+}
+/// What a build must have for a command: all of the source tree, which the Python package has not; CUDA; cuda.h.
+enum class needs { source_tree, cuda, cuda_header };
+
+/// A command. It registers itself, with one line in its file: const register_command show_here{"show", add_show, also(section::more, 1)};
+/// CMake reads that line (Commands.cmake): a source whose needs a build does not meet is left out, and the command says so.
+struct register_command {
+  register_command(const char* name, std::function<void(command_line&)> add, in_help where,
+                   std::initializer_list<needs> = {});
+  /// One that this build lacks.
+  register_command(const char* name, needs unmet, in_help where);
+
+  const char* name;
+  std::function<void(command_line&)> add;
+  in_help where;
+};
+
+/// As --help has them, and then those that are hidden.
+std::vector<register_command> registered_commands();
+
 /// The commands, and what the one that was asked for does.
 struct command_line {
+  /// With all that are registered.
   command_line(const char* about, std::vector<std::string> said)
       : app(about, "cufault"), words(std::move(said)) {
     app.require_subcommand(1);
+    for (const register_command& each : registered_commands()) each.add(*this);
   }
 
   CLI::App* command(const char* name, const char* what, const std::string& codes,
@@ -39,7 +83,7 @@ struct command_line {
     return c;
   }
 
-  /// Commands with which cufault starts itself; hidden from help. It ends with the thread that started it, and no help names it. `outlives_thread`: trials
+  /// A command with which cufault starts itself; hidden from help. It ends with the thread that started it. `outlives_thread`: trials
   /// in other threads use it, too; it ends by itself when its standard input does.
   CLI::App* own_command(const char* name, std::function<int()> action, bool outlives_thread = false) {
     const auto parent = std::make_shared<pid_t>(0);
@@ -60,8 +104,9 @@ struct command_line {
   }
 
   CLI::App app;
-  std::vector<std::string> words;   ///< all that was said
-  std::vector<std::string> behind;  ///< the command that inject and trace run
+  std::vector<std::string> words;         ///< all that was said
+  std::set<const CLI::App*> run_another;  ///< commands that take another after --
+  std::vector<std::string> behind;        ///< what stands there
   std::function<int()> chosen;
 
  private:
@@ -84,11 +129,6 @@ struct command_line {
       }
     }
   }
-};
-
-/// What a command that reads records was given.
-struct to_read : print_form {
-  records_to_read records{default_recorded()};
 };
 
 /// `what`: of which kind they are.
@@ -233,21 +273,6 @@ inline void add_json_format(CLI::App* command, std::string& format, const char* 
       ->excludes(command->get_option("--format"));
 }
 
-// Options and help of commands: one file per group, which the comment names.
-void add_run(command_line& line);
-void add_sweep(command_line& line);
-/// claims, show, causes, explain, messages, frameworks, atlas, compare-injected; with the next three.
-void add_record_commands(command_line& line);
-void add_baseline_commands(command_line& line);
-void add_matrix(command_line& line);
-void add_cost(command_line& line);
-void add_compare_commands(command_line& line);  ///< diff, gate, merge, history, report
-void add_report(command_line& line);            ///< the last of these
-void add_node(command_line& line);
-void add_known(command_line& line);
-void add_inject(command_line& line);  ///< harness/cli/program_commands.cpp
-void add_trace(command_line& line);
-void add_why(command_line& line);
 /// Seconds of "90", "90s", "10m" or "2h". Throws usage_error.
 double seconds_of(const char* option, const std::string& text);
 template <class Seconds>
@@ -255,8 +280,11 @@ CLI::Option* add_seconds(CLI::App* command, const char* name, Seconds& to, const
   const auto take = [&to, name](const std::string& text) { to = seconds_of(name, text); };
   return command->add_option_function<std::string>(name, take, what)->type_name("TIME")->check(not_empty);
 }
-void add_ctest_commands(command_line& line);  ///< ctest-files, preflight, resources, floor
-void add_rows(command_line& line);
-void add_own_commands(command_line& line);  ///< what this program starts itself as
+/// `COMMAND`, which stands after --: what stands before it is refused. Only for the help is it an option.
+void add_command_behind(command_line& line, CLI::App* command, const std::string& example);
+/// Throws usage_error where there is none.
+std::vector<std::string> command_behind(const command_line& line, const std::string& example);
+/// --json FILE, of a command whose standard output is that of another program.
+void add_json_file(CLI::App* command, std::filesystem::path& file, const char* what, const char* schema);
 
 }  // namespace cufault

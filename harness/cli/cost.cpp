@@ -15,6 +15,14 @@
 #include <set>
 
 namespace cufault {
+namespace {
+
+struct cost_arguments {
+  records_to_read records{default_recorded()};
+  std::string remedy;           ///< a pattern; empty: all
+  std::string format = "text";  ///< or "markdown", "csv", "json", "svg"
+  bool all_work = false;        ///< each kind of work, too
+};
 
 int show_costs(const cost_arguments& arguments) {
   std::vector<cost_record> all;
@@ -67,5 +75,9 @@ void add_cost(command_line& line) {
       ->capture_default_str();
   add_json_format(cost, said->format, "cost");
 }
+
+const register_command cost_here{"cost", add_cost, also(section::more, 5), {needs::source_tree}};
+
+}  // namespace
 
 }  // namespace cufault

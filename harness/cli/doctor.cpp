@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// doctor, and the options of library.
 #include "harness/cli/doctor.hpp"
 
-#include "harness/cli/cli.hpp"
+#include "harness/cli/command_line.hpp"
+#include "harness/cli/why_answer.hpp"
 #include "harness/doctor/diagnosis.hpp"
 #include "harness/doctor/loader.hpp"
 #include "harness/system/process.hpp"
@@ -34,11 +34,9 @@ namespace fs = std::filesystem;
 namespace cufault {
 namespace {
 
-constexpr const char* product_command = "load-product";
-
 std::vector<fs::path> loaded_after_product() {
   spawn_options options;
-  options.argv = {own_path(), product_command, "--parent", std::to_string(getpid())};
+  options.argv = {own_path(), "load-product", "--parent", std::to_string(getpid())};
   std::string said;
   const process_result ended = run_process(options, [&](std::string_view bytes) { said += bytes; });
   if (ended.how != ending::exited || ended.exit_code != 0)
@@ -73,6 +71,14 @@ known_issues_list known_issues_here() {
   }
 }
 
+namespace {
+
+struct doctor_arguments {
+  std::vector<std::string> command{};  ///< to run once, as `cufault why` does; may be empty
+  bool json = false, strict = false;
+  bool verbose = false;  ///< of the command: what `trace` tells, too
+};
+
 int run_doctor(const doctor_arguments& arguments) {
   if (!arguments.command.empty()) program_path(arguments.command.front());  // refused before the checks
   machine m = this_machine();
@@ -88,7 +94,7 @@ int run_doctor(const doctor_arguments& arguments) {
     std::cout << std::flush;
     const unique_fd own_output(arguments.json ? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3) : -1);
     if (own_output) dup2(STDERR_FILENO, STDOUT_FILENO);  // what is parsed is JSON alone
-    d.command_exit_code = why_command(
+    d.command_exit_code = present(why_command, build_it_with_headers)(
         {.after = {}, .verbose = arguments.verbose, .command = arguments.command}, &d, &libraries);
     if (own_output) dup2(own_output.get(), STDOUT_FILENO);
     add_loaded(d, {libraries.begin(), libraries.end()});
@@ -109,7 +115,7 @@ int run_doctor(const doctor_arguments& arguments) {
   return exit_code(d, arguments.strict);
 }
 
-void add_doctor_commands(command_line& line) {
+void add_doctor(command_line& line) {
   const auto asked = std::make_shared<doctor_arguments>();
   CLI::App* doctor = line.command(
       "doctor", "Look for what makes CUDA and cuBLAS fail on this machine, without provoking it",
@@ -122,26 +128,15 @@ void add_doctor_commands(command_line& line) {
         asked->command = line.behind;
         return run_doctor(*asked);
       });
+  line.run_another.insert(doctor);
   add_json(doctor, asked->json, "diagnosis");
   doctor->add_flag("--verbose,-v", asked->verbose,
                    "of the command: its driver calls, allocations and environment look-ups, too");
   doctor->add_flag("--strict", asked->strict, "warnings, and checks without an answer, fail");
-
-  const auto named = std::make_shared<library_arguments>();
-  CLI::App* library =
-      line.command("library", "Show what a CUDA library's file says: versions, GPU code, variables",
-                   codes_of_reading, [named] { return show_library(*named); });
-  library
-      ->add_option("PATH", named->file,
-                   "its path, or its name, as in libcublasLt.so.13, for the one that the loader finds")
-      ->required();
-  add_json(library, named->json, "library");
-  library->add_flag_callback(
-      "--no-load", [named] { named->load = false; },
-      "do not load it in a process of its own to ask for its version");
-
-  const auto where = std::make_shared<target>();
-  line.own_command(product_command, [where] { return serve_product(*where); });
 }
+
+const register_command doctor_here{"doctor", add_doctor, first(section::program_failed, 3)};
+
+}  // namespace
 
 }  // namespace cufault

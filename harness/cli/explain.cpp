@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 // `cufault explain`: reads a log, and ranks what can have caused its failure. Where there is a driver, it looks at this machine as doctor does.
-#include "harness/cli/cli.hpp"
+#include "harness/cli/command_line.hpp"
 #include "harness/cli/doctor.hpp"
 #include "harness/doctor/isolated.hpp"
 #include "harness/doctor/loader.hpp"
@@ -37,6 +37,14 @@ namespace fs = std::filesystem;
 
 namespace cufault {
 namespace {
+
+struct explain_arguments {
+  std::vector<std::string> words;  ///< a message, or files; none, or "-": standard input
+  records_to_read records{default_recorded()};
+  bool json = false;
+  bool more = false;        ///< all of the answer, not the first lines alone
+  bool no_machine = false;  ///< do not look at this machine
+};
 
 constexpr std::size_t read_at_once = 256 << 10;
 
@@ -212,8 +220,6 @@ std::vector<std::string> known_of_log(const explanation& e) {
                           only_one(e.log, "gpu"));
 }
 
-}  // namespace
-
 int explain_logs(const explain_arguments& arguments) {
   const std::vector<input> inputs = inputs_of(arguments.words);
   const lexicon words = load_lexicon(explain_folder());
@@ -276,5 +282,33 @@ int explain_logs(const explain_arguments& arguments) {
   }
   return any_bad ? exit_unresolved : all_answered ? 0 : exit_no_answer;
 }
+
+void add_explain(command_line& line) {
+  const auto said = std::make_shared<explain_arguments>();
+  CLI::App* explain = line.command(
+      "explain", "What can have caused the failure in a log, by records of failures",
+      "Exit codes: 0 with causes; 4 no failure of a GPU library is in it, it is not understood, or no cause "
+      "of it is known; 2 bad "
+      "input.\n"
+      "A message as arguments, a log as a file, or a log on standard input: ./program 2>&1 | cufault "
+      "explain "
+      "The driver's error log (CUDA_LOG_FILE) is read, too, alone or mixed into another log.",
+      [said] { return explain_logs(*said); });
+  explain->add_option(
+      "TEXT|FILE", said->words,
+      "a message, or logs; - or nothing: standard input. Several logs are explained one by one");
+  add_to_read_as_option(explain, said->records, " to rank by");
+  add_json(explain, said->json, "explanation", "; of several logs one object a line");
+  explain->add_flag(
+      "--more", said->more,
+      "all of the answer: each cause with the words that speak for it, its records, and what was tried");
+  explain->add_flag("--no-machine", said->no_machine,
+                    "do not look at this machine, as doctor does where there is a driver; a log that names "
+                    "another GPU or driver is explained without it anyway");
+}
+
+const register_command explain_here{"explain", add_explain, first(section::program_failed, 2)};
+
+}  // namespace
 
 }  // namespace cufault

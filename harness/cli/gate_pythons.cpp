@@ -1,8 +1,10 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 // cufault gate --baseline-python A --candidate-python B: runs the same cases in both, and compares the two records.
-#include "harness/cli/cli.hpp"
+#include "harness/cli/gate.hpp"
+#include "harness/cli/paths.hpp"
 #include "harness/cli/selection.hpp"
+#include "harness/cli/usage_error.hpp"
 #include "harness/system/process.hpp"
 #include "reports/judge/comparison.hpp"
 #include "reports/model/frameworks.hpp"

@@ -1,18 +1,15 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// inject and trace: another program under libcufault.so.
-#include "harness/cli/cli.hpp"
-#include "harness/cli/passed_through.hpp"
-#include "harness/cli/traced.hpp"
+#include "harness/cli/inject.hpp"
+
+#include "harness/cli/command_line.hpp"
 #include "harness/doctor/loader.hpp"
-#include "harness/injector/chrome_trace.hpp"
 #include "harness/injector/counts_reader.hpp"
 #include "harness/injector/faultinj.hpp"
 #include "harness/injector/rules.hpp"
 #include "harness/system/bundled_file.hpp"
 #include "harness/system/temporary_folder.hpp"
 #include "harness/system/unique_fd.hpp"
-#include "reports/base/files.hpp"
 #include "reports/base/json_input.hpp"
 #include "reports/base/words.hpp"
 
@@ -32,9 +29,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
-#include <functional>
 #include <iostream>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 
@@ -44,51 +41,6 @@ namespace cufault {
 namespace {
 
 constexpr int exit_too_few = 3;
-
-void put(const char* name, const std::string& value) {
-  if (setenv(name, value.c_str(), 1) != 0)
-    throw usage_error(fmt::format("{}: {}", name, std::strerror(errno)));
-}
-
-}  // namespace
-
-std::string preload_with_injector(bool host, const std::vector<std::string>& libraries) {
-  std::vector<std::string> names;
-  for (const std::string& each : libraries) names.push_back(fmt::format("libcufault_{}.so", each));
-  names.emplace_back("libcufault.so");
-  if (host) names.emplace_back("libcufault_host.so");
-  return preload_with(names);
-}
-
-std::string preload_with(const std::vector<std::string>& names) {
-  std::string preload = variable("LD_PRELOAD");
-  bool searched = false;
-  for (const std::string& name : names) {
-    const fs::path library = bundled_file(name);
-    if (library.empty())
-      throw usage_error(
-          fmt::format("{} does not lie in lib/cufault beside this program; build or install it whole", name));
-    const std::string folder = library.parent_path().string();
-    if (folder.find_first_of(":;") != std::string::npos)
-      throw usage_error(fmt::format("{}: the loader takes no path with ':' or ';'; install cufault elsewhere",
-                                    library.string()));
-    // Spaces separate LD_PRELOAD and cannot be escaped: then it has the name alone, and LD_LIBRARY_PATH the folder.
-    const bool spaces = folder.find(' ') != std::string::npos;
-    if (spaces && !searched) {
-      const std::string before = variable("LD_LIBRARY_PATH");
-      put("LD_LIBRARY_PATH", folder + (before.empty() ? "" : ":") + before);
-      searched = true;
-    }
-    preload += (preload.empty() ? "" : ":") + (spaces ? name : library.string());
-  }
-  return preload;
-}
-
-namespace {
-
-void preload_injector(bool host, const std::vector<std::string>& libraries) {
-  put("LD_PRELOAD", preload_with_injector(host, libraries));
-}
 
 /// Becomes the command. Returns only where that fails.
 [[noreturn]] void become(const std::vector<std::string>& command) {
@@ -100,168 +52,6 @@ void preload_injector(bool host, const std::vector<std::string>& libraries) {
   throw usage_error(fmt::format("{}: {}", command.front(), std::strerror(errno)),
                     errno == ENOENT ? exit_not_found : exit_not_executable);
 }
-
-passed_end run_left_alone(const std::vector<std::string>& command) {
-  passed_command left;
-  left.words = command;
-  left.left_alone = true;
-  return run_passed_through(left);
-}
-
-/// A file that another process writes; removed at the end.
-class scratch_file {
- public:
-  explicit scratch_file(const std::function<fs::path()>& make) : file_(make) {}
-  ~scratch_file() {
-    std::error_code none;
-    fs::remove(path(), none);
-  }
-  scratch_file(const scratch_file&) = delete;
-  scratch_file& operator=(const scratch_file&) = delete;
-  [[nodiscard]] const fs::path& path() const { return file_.path(); }
-
- private:
-  const signal_cleanup file_;
-};
-
-struct trace {
-  struct allocations {
-    std::uint64_t count = 0, bytes = 0, largest = 0;
-  };
-  std::map<std::string, allocations> memory;           // by calling library
-  std::map<std::string, std::set<std::string>> asked;  // environment variables by library
-  std::set<std::string> unwrapped;
-  int lines = 0, unread = 0;  // of the log
-};
-
-/// Throws input_error, and then has taken nothing of it.
-void take(trace& seen, const json_cursor& line) {
-  const auto event = line.at("event").string();
-  if (event == "unwrapped") seen.unwrapped.insert(line.at("function").string());
-  if (event == "getenv") {
-    const auto variable = line.at("variable").string();
-    seen.asked[line.at("caller").string()].insert(variable);
-  }
-  if (event == "call" && line.has("bytes")) {
-    const auto bytes = line.at("bytes").unsigned_integer();
-    auto& of = seen.memory[line.at("caller").string()];
-    ++of.count;
-    of.bytes += bytes;
-    of.largest = std::max(of.largest, bytes);
-  }
-}
-
-trace trace_from(const fs::path& log) {
-  trace seen;
-  std::ifstream in(log);
-  for (std::string text; std::getline(in, text);) {
-    try {
-      take(seen, json_cursor{parse_json(log.string(), text, ++seen.lines)});
-    } catch (const input_error&) {
-      ++seen.unread;
-    }
-  }
-  return seen;
-}
-
-/// Those of the driver where `of` is null.
-std::map<std::string, std::map<std::string, std::uint64_t>> calls_of(const injector::known_library* of,
-                                                                     const injector::counted& counts) {
-  std::map<std::string, std::map<std::string, std::uint64_t>> found;
-  for (const auto& [library, functions] : counts.calls)
-    for (const auto& [function, calls] : functions)
-      if (injector::library_of(function) == of) found[library][function] = calls;
-  return found;
-}
-
-void print(const trace& seen, const injector::counted& counts, const std::set<std::string>& libraries,
-           int signal) {
-  const auto heading = [](std::string_view words) { fmt::print(std::cerr, "\n{}\n", words); };
-  const auto print_calls = [](const auto& all) {
-    for (const auto& [library, functions] : all) {
-      fmt::print(std::cerr, "  {}\n", library);
-      for (const auto& [function, calls] : functions)
-        fmt::print(std::cerr, "    {:>12} {}\n", calls, function);
-    }
-  };
-  const auto of_driver = calls_of(nullptr, counts);
-  heading("driver calls, by the library that resolved the function");
-  if (signal != 0)
-    fmt::print(std::cerr, "  until signal {} ({}) ended the command\n", signal, strsignal(signal));
-  if (counts.programs == 0)
-    fmt::print(
-        std::cerr,
-        "  unknown: no program of the command loaded the injector; is it statically linked or setuid?\n");
-  else if (of_driver.empty())
-    fmt::print(std::cerr, "  none: the command called no function of the driver\n");
-  print_calls(of_driver);
-  for (const std::string& name : libraries) {
-    const auto all = calls_of(injector::library_named(name), counts);
-    heading(fmt::format("calls of {}, by the library that calls or resolved the function", name));
-    if (all.empty())
-      fmt::print(std::cerr, "  {}\n", counts.programs == 0 ? "unknown, as above" : "none that could be seen");
-    print_calls(all);
-  }
-  if (!seen.memory.empty()) {
-    heading("allocations asked of the driver, by calling library");
-    for (const auto& [library, of] : seen.memory)
-      fmt::print(std::cerr, "  {}: {} allocations, {} bytes, the largest {}\n", library, of.count, of.bytes,
-                 of.largest);
-  }
-  if (!seen.asked.empty()) {
-    heading("environment variables asked for, by library");
-    for (const auto& [library, variables] : seen.asked)
-      fmt::print(std::cerr, "  {}: {}\n", library, fmt::join(variables, " "));
-  }
-  if (!seen.unwrapped.empty()) {
-    heading("functions of the driver that nothing stood in front of");
-    fmt::print(std::cerr, "  {}\n", fmt::join(seen.unwrapped, " "));
-  }
-  if (counts.unread > 0)
-    fmt::print(std::cerr, "\n{} files of counts could not be read and count for nothing\n", counts.unread);
-  if (seen.unread > 0)
-    fmt::print(std::cerr, "\n{} of {} lines of the log could not be read and count for nothing\n",
-               seen.unread, seen.lines);
-}
-
-nlohmann::ordered_json to_json(const trace& seen, const injector::counted& counts,
-                               const std::set<std::string>& libraries, int signal) {
-  auto memory = nlohmann::ordered_json::object();
-  for (const auto& [library, of] : seen.memory)
-    memory[library] = {{"allocations", of.count}, {"bytes", of.bytes}, {"largest", of.largest}};
-  return {{"schema", 1},
-          {"programs", counts.programs},
-          {"signal", signal},
-          {"libraries", libraries},
-          {"calls", counts.calls},
-          {"allocations", memory},
-          {"variables", seen.asked},
-          {"not_wrapped", seen.unwrapped},
-          {"unread", {{"counts", counts.unread}, {"lines", seen.unread}, {"of_lines", seen.lines}}}};
-}
-
-}  // namespace
-
-std::string inject_help() {
-  return injector::rules_help();
-}
-
-std::vector<std::string> injectable_libraries() {
-  std::vector<std::string> names;
-  for (const injector::known_library& each : injector::libraries()) names.emplace_back(each.name);
-  return names;
-}
-
-std::set<std::string> libraries_asked_for(const std::vector<std::string>& names) {
-  for (const std::string& name : names) {
-    if (injector::library_named(name) == nullptr)
-      throw usage_error(fmt::format("--library {}: one of {}{}", one_line(name), injector::library_names(),
-                                    did_you_mean(name, injectable_libraries())));
-  }
-  return {names.begin(), names.end()};
-}
-
-namespace {
 
 /// Why no program of the command loaded the injector.
 std::string why_not_loaded(const std::string& command) {
@@ -319,7 +109,124 @@ void tell_what_never_acted(const injector::rule_set& all, const injector::counte
                  why_never_acted(r, counts));
 }
 
+void add_inject(command_line& line) {
+  const std::string example = "cufault inject --fail cuMemAlloc_v2=OUT_OF_MEMORY -- ./program";
+  const auto said = std::make_shared<inject_arguments>();
+  CLI::App* command =
+      line.command("inject", "Run a command whose calls of the driver and of libraries fail as rules say",
+                   injector::rules_help() +
+                       "Without --rules and --fail, CUFAULT_RULES and CUFAULT_FAIL of the environment hold.\n"
+                       "At the end a line on standard error tells of each rule that never acted, and why.\n"
+                       "Exit codes: the command's; 2 wrong use, or a wrong rule; 3 rules acted less often "
+                       "than --require says; 126 it cannot be executed; 127 it is not found.",
+                   [said, example, &line] {
+                     said->command = command_behind(line, example);
+                     return inject(*said);
+                   });
+  command->add_option("--rules", said->rules, "JSON rules, read again whenever the file changes")
+      ->type_name("FILE")
+      ->check(not_empty);
+  command
+      ->add_option("--faultinj", said->faultinj,
+                   "in place of --rules: a configuration file of NVIDIA's faultinj (cudaDriverFaults, "
+                   "cudaRuntimeFaults)")
+      ->type_name("FILE")
+      ->check(not_empty);
+  command
+      ->add_option("--fail", said->fail,
+                   "FUNCTION[@STACK][:N[+]]=CODE: the N-th call, with + each later one too, else all; STACK: "
+                   "only calls of the call stack of this hash, as a log or `cufault sweep` tells it; CODE: a "
+                   "status by its name or number")
+      ->allow_extra_args(false)
+      ->type_name("TEXT")
+      ->check(not_empty);
+  command
+      ->add_option("--log", said->log,
+                   "JSON lines of injections and counts (default: injections to standard error)")
+      ->type_name("FILE")
+      ->check(not_empty);
+  command
+      ->add_option(
+          "--require", said->require,
+          "exit with 3 where rules acted less often than N, in all processes together; 0: tell nothing, "
+          "and become the command")
+      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 60))
+      ->type_name("N");
+  command->add_flag("--lenient", said->lenient, "run the command without injection if a rule is wrong");
+  add_intercepted_libraries(
+      command, said->libraries,
+      "preload what intercepts this library, for rules that are set or added to the file after the start; "
+      "libraries that rules name at the start need no such option");
+  add_command_behind(line, command, example);
+}
+
+const register_command inject_here{
+    "inject", add_inject, first(section::does_it_survive, 1), {needs::cuda_header}};
+
 }  // namespace
+
+void put(const char* name, const std::string& value) {
+  if (setenv(name, value.c_str(), 1) != 0)
+    throw usage_error(fmt::format("{}: {}", name, std::strerror(errno)));
+}
+
+std::string preload_with_injector(bool host, const std::vector<std::string>& libraries) {
+  std::vector<std::string> names;
+  for (const std::string& each : libraries) names.push_back(fmt::format("libcufault_{}.so", each));
+  names.emplace_back("libcufault.so");
+  if (host) names.emplace_back("libcufault_host.so");
+  return preload_with(names);
+}
+
+std::string preload_with(const std::vector<std::string>& names) {
+  std::string preload = variable("LD_PRELOAD");
+  bool searched = false;
+  for (const std::string& name : names) {
+    const fs::path library = bundled_file(name);
+    if (library.empty())
+      throw usage_error(
+          fmt::format("{} does not lie in lib/cufault beside this program; build or install it whole", name));
+    const std::string folder = library.parent_path().string();
+    if (folder.find_first_of(":;") != std::string::npos)
+      throw usage_error(fmt::format("{}: the loader takes no path with ':' or ';'; install cufault elsewhere",
+                                    library.string()));
+    // Spaces separate LD_PRELOAD and cannot be escaped: then it has the name alone, and LD_LIBRARY_PATH the folder.
+    const bool spaces = folder.find(' ') != std::string::npos;
+    if (spaces && !searched) {
+      const std::string before = variable("LD_LIBRARY_PATH");
+      put("LD_LIBRARY_PATH", folder + (before.empty() ? "" : ":") + before);
+      searched = true;
+    }
+    preload += (preload.empty() ? "" : ":") + (spaces ? name : library.string());
+  }
+  return preload;
+}
+
+void preload_injector(bool host, const std::vector<std::string>& libraries) {
+  put("LD_PRELOAD", preload_with_injector(host, libraries));
+}
+
+passed_end run_left_alone(const std::vector<std::string>& command) {
+  passed_command left;
+  left.words = command;
+  left.left_alone = true;
+  return run_passed_through(left);
+}
+
+std::vector<std::string> injectable_libraries() {
+  std::vector<std::string> names;
+  for (const injector::known_library& each : injector::libraries()) names.emplace_back(each.name);
+  return names;
+}
+
+std::set<std::string> libraries_asked_for(const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
+    if (injector::library_named(name) == nullptr)
+      throw usage_error(fmt::format("--library {}: one of {}{}", one_line(name), injector::library_names(),
+                                    did_you_mean(name, injectable_libraries())));
+  }
+  return {names.begin(), names.end()};
+}
 
 int inject(const inject_arguments& arguments) {
   if (!arguments.rules.empty() && !arguments.faultinj.empty())
@@ -374,77 +281,6 @@ int inject(const inject_arguments& arguments) {
     prctl(PR_SET_DUMPABLE, 0);
     std::signal(end.signal, SIG_DFL);
     raise(end.signal);
-  }
-  return end.as_of_a_shell();
-}
-
-namespace {
-
-/// Throws usage_error.
-fs::path new_file_beside(const fs::path& file) {
-  std::string name = fs::absolute(file).string() + ".XXXXXX";
-  const unique_fd made(mkostemp(name.data(), O_CLOEXEC));
-  if (!made)
-    throw usage_error(fmt::format("no file can be made beside {}, where calls are logged: {}", file.string(),
-                                  std::strerror(errno)));
-  return name;
-}
-
-}  // namespace
-
-std::map<std::string, std::string> trace_variables(const fs::path& log, const fs::path& counts,
-                                                   const std::vector<std::string>& logged) {
-  nlohmann::json rules{{"log_environment", true}, {"rules", nlohmann::json::array()}};
-  for (const std::string& each : logged) rules["rules"].push_back({{"function", each}, {"log", true}});
-  return {{"CUFAULT_RULES", rules.dump()},
-          {"CUFAULT_FAIL", ""},
-          {"CUFAULT_LOG", log.string()},
-          {"CUFAULT_COUNTS", counts.string()}};
-}
-
-void print_trace(const fs::path& log, const fs::path& counts, const std::set<std::string>& asked, int signal,
-                 std::set<std::string>* libraries, const fs::path& json) {
-  const trace seen = trace_from(log);
-  const injector::counted counted = injector::counted_in(counts);
-  if (libraries != nullptr) {
-    for (const auto& [library, variables] : seen.asked) libraries->insert(library);
-    for (const auto& [library, functions] : counted.calls) libraries->insert(library);
-  }
-  print(seen, counted, asked, signal);
-  write_json_beside(json, to_json(seen, counted, asked, signal));
-}
-
-int trace_command(const trace_arguments& arguments) {
-  if (!variable("CUFAULT_COUNTS").empty())
-    throw usage_error("another cufault counts the calls of this process (CUFAULT_COUNTS); trace only once");
-  const bool chrome = !arguments.chrome.empty();
-  std::ofstream out;  // refused before the command runs
-  if (chrome) {
-    out.open(arguments.chrome);
-    if (!out) throw usage_error(fmt::format("{}: {}", arguments.chrome.string(), std::strerror(errno)));
-  }
-  const temporary_folder folder("cufault-trace-");
-  // A log of every call may be long: it lies beside what is made of it, not in memory that is a file system.
-  const scratch_file log{chrome ? std::function([&] { return new_file_beside(arguments.chrome); })
-                                : [&] { return folder.path() / "log"; }};
-  const std::set<std::string> asked = libraries_asked_for(arguments.libraries);
-  std::vector<std::string> logged = allocating_functions;
-  if (chrome) {
-    logged = {"*"};
-    for (const std::string& name : asked)
-      logged.push_back(std::string(injector::library_named(name)->prefix) + "*");
-  }
-  const fs::path counts = folder.path() / "counts";
-  fs::create_directory(counts);
-  for (const auto& [name, value] : trace_variables(log.path(), counts, logged)) put(name.c_str(), value);
-  preload_injector(true, {asked.begin(), asked.end()});
-  const passed_end end = run_left_alone(arguments.command);
-  print_trace(log.path(), counts, asked, end.signal, nullptr, arguments.json);
-  if (chrome) {
-    const std::uint64_t calls = injector::write_chrome_trace(log.path(), out);
-    out.close();
-    if (!out) throw usage_error(arguments.chrome.string() + ": could not be written whole");
-    fmt::print(std::cerr, "\n{} calls in {}\n", calls, arguments.chrome.string());
   }
   return end.as_of_a_shell();
 }

@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 // known: what is known to be wrong in a version of cuBLAS on a GPU.
-#include "harness/cli/cli.hpp"
 #include "harness/cli/command_line.hpp"
 #include "harness/doctor/known_issues.hpp"
 #include "harness/injector/driver_functions.hpp"
@@ -491,5 +490,7 @@ void add_known(command_line& line) {
       ->type_name("DIR")
       ->check(CLI::ExistingDirectory);
 }
+
+const register_command known_here{"known", add_known, first(section::program_failed, 4)};
 
 }  // namespace cufault

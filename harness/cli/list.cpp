@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/cli/cli.hpp"
+#include "harness/cli/command_line.hpp"
+#include "harness/cli/selection.hpp"
 #include "harness/model/case.hpp"
 #include "harness/model/properties.hpp"
 #include "reports/base/words.hpp"
@@ -36,6 +37,9 @@ std::vector<std::string> names_of_cases() {
   return {names.begin(), names.end()};
 }
 
+namespace {
+
+/// Throws usage_error for a name of nothing. `names`: empty for all.
 int list_cases(const std::vector<std::string>& names, bool json) {
   for (const std::string& name : names)
     if (std::ranges::none_of(all_cases(), [&](const failure_case& c) { return names_case(name, c); }))
@@ -115,5 +119,21 @@ int list_cases(const std::vector<std::string>& names, bool json) {
   }
   return 0;
 }
+
+void add_list(command_line& line) {
+  const auto json = std::make_shared<bool>(false);
+  const auto names = std::make_shared<std::vector<std::string>>();
+  CLI::App* list =
+      line.command("list", "Cases, their arms, and the claims and field failures that they cover",
+                   codes_of_reading, [json, names] { return list_cases(*names, *json); });
+  list->add_option(
+      "NAMES", *names,
+      "only these cases (CASE) and families (FAMILY); cells of the matrix are listed only by name");
+  add_json(list, *json, "cases");
+}
+
+const register_command list_here{"list", add_list, also(section::what_changed, 3)};
+
+}  // namespace
 
 }  // namespace cufault

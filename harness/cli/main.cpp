@@ -1,9 +1,7 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/cli/bisect.hpp"
 #include "harness/cli/command_line.hpp"
 #include "harness/cli/commit.hpp"
-#include "harness/cli/doctor.hpp"
 #include "reports/base/files.hpp"
 #include "reports/base/json_input.hpp"
 #include "reports/base/terminal.hpp"
@@ -15,7 +13,6 @@
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 #include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
 
 #include <fcntl.h>
 #include <poll.h>
@@ -47,20 +44,10 @@ constexpr const char* about =
     "Says why a call of a CUDA library failed, what clears it, and what another driver or library changes, "
     "by failures that it provoked on GPUs and recorded.";
 
-/// What a person asks, in the order of README.md, and the commands that answer, the first ones first.
-struct question {
-  const char* asked;
-  std::vector<std::string> first, also;
-};
-const std::array<question, 6> questions{
-    {{"My program failed:",
-      {"why", "explain", "doctor", "known"},
-      {"causes", "messages", "frameworks", "trace", "stack", "library"}},
-     {"A new driver, toolkit or GPU: what changed?", {"run", "diff"}, {"list", "show", "node"}},
-     {"A gate every night:", {"gate", "report"}, {"baseline", "history", "merge"}},
-     {"Which version is broken?", {"bisect"}, {}},
-     {"Does my code survive it?", {"inject", "sweep"}, {}},
-     {"More:", {}, {}}}};  // has those of no question
+/// As `section` names them.
+constexpr std::array asked{"My program failed:",       "A new driver, toolkit or GPU: what changed?",
+                           "A gate every night:",      "Which version is broken?",
+                           "Does my code survive it?", "More:"};
 
 /// Those for people.
 std::vector<std::string> names_of_commands(const CLI::App& app) {
@@ -72,20 +59,20 @@ std::vector<std::string> names_of_commands(const CLI::App& app) {
 
 /// The commands by question. Not `whole`: without what the less frequent ones do.
 std::string commands_by_question(const CLI::App& app, bool whole) {
-  std::vector<std::string> left = names_of_commands(app);
   std::string text;
-  for (const auto& [asked, first, also] : questions) {
-    text += fmt::format("\n{}\n", asked);
-    const auto put = [&](const std::string& name) {
-      std::erase(left, name);
-      const std::string what = app.get_subcommand(name)->get_description();
-      text += fmt::format("  {:<{}}  {}\n", name, whole ? 16 : 7, what);
-    };
-    std::ranges::for_each(first, put);
-    const std::vector<std::string> others = &asked == &questions.back().asked ? left : also;
-    if (whole) std::ranges::for_each(others, put);
-    for (const std::string& name : others) std::erase(left, name);
-    if (!whole && !others.empty()) text += fmt::format("  also: {}\n", fmt::join(others, ", "));
+  const std::vector<register_command> all = registered_commands();
+  for (std::size_t i = 0; i < asked.size(); ++i) {
+    text += fmt::format("\n{}\n", asked[i]);
+    std::vector<std::string> others;
+    for (const auto& [name, add, where] : all) {
+      if (where.hidden || static_cast<std::size_t>(where.asked) != i) continue;
+      if (whole || where.in_short)
+        text +=
+            fmt::format("  {:<{}}  {}\n", name, whole ? 16 : 7, app.get_subcommand(name)->get_description());
+      else
+        others.emplace_back(name);
+    }
+    if (!others.empty()) text += fmt::format("  also: {}\n", fmt::join(others, ", "));
   }
   return text;
 }
@@ -112,34 +99,6 @@ constexpr const char* all_codes =
     "~/.local/share). CUFAULT_DRIVER_LOG=off: trials do not listen to the driver's error log.\n"
     "Under ctest, CUFAULT_TIER, CUFAULT_SHUFFLE=1, CUFAULT_CUBLAS, CUFAULT_CUBLASLT and CUFAULT_PYTHON stand "
     "for the options of those names.";
-
-void add_list(command_line& line) {
-  const auto json = std::make_shared<bool>(false);
-  const auto names = std::make_shared<std::vector<std::string>>();
-  CLI::App* list =
-      line.command("list", "Cases, their arms, and the claims and field failures that they cover",
-                   codes_of_reading, [json, names] { return list_cases(*names, *json); });
-  list->add_option(
-      "NAMES", *names,
-      "only these cases (CASE) and families (FAMILY); cells of the matrix are listed only by name");
-  add_json(list, *json, "cases");
-}
-
-void add_stack(command_line& line) {
-  struct given {
-    target where;
-    bool json = false;
-  };
-  const auto said = std::make_shared<given>();
-  CLI::App* stack = line.command(
-      "stack",
-      "What this machine is: GPU, driver, runtime, cuBLAS, where each was loaded from, and what its file "
-      "says",
-      "Exit codes: 0, with a GPU or without; 2 a library cannot be loaded, or bad input; 130 interrupted.",
-      [said] { return show_stack(said->where, said->json); });
-  add_json(stack, said->json, "machine");
-  add_target(stack, said->where);
-}
 
 /// Of an option, a command below this one, a value of a set, or a file that is not there.
 std::string meant_of(const CLI::App& command, const std::string& said) {
@@ -188,10 +147,6 @@ int dispatch(int argc, char** argv) {
   line.app.formatter(std::make_shared<help_by_question>());
   line.app.footer(all_codes);
   line.app.set_version_flag("-v,--version", "cufault " + this_build.text());
-  for (const auto add : {add_run, add_sweep, add_list, add_stack, add_doctor_commands, add_known,
-                         add_record_commands, add_compare_commands, add_bisect, add_node, add_inject,
-                         add_trace, add_why, add_ctest_commands, add_own_commands, add_rows})
-    add(line);
   if (argc <= 1) {
     fmt::print(std::cout, "{}\n{}\ncufault COMMAND --help says how; cufault --help, what each does.\n", about,
                commands_by_question(line.app, false));
@@ -203,8 +158,8 @@ int dispatch(int argc, char** argv) {
   }
   // Verbatim: CLI11 would take "[a,b]" apart.
   auto end = line.words.end();
-  constexpr std::array run_another{"inject", "trace", "doctor", "why", "sweep", "bisect"};
-  if (std::ranges::count(run_another, line.words[1]) > 0) {
+  if (std::ranges::any_of(line.run_another,
+                          [&](const CLI::App* c) { return c->check_name(line.words[1]); })) {
     end = std::ranges::find(line.words, "--");
     if (end != line.words.end()) line.behind.assign(end + 1, line.words.end());
   }
@@ -244,26 +199,6 @@ int fail(int code, const std::string& why, std::span<char*> words) {
 }
 
 }  // namespace
-
-std::string cufault::json_of_failure(int exit_code, const std::string& why) {
-  const std::vector<exit_reason> reasons{{exit_code, why}};
-  return nlohmann::ordered_json{{"schema", 1}, {"exit_code", exit_code}, {"reasons", to_json(reasons)}}.dump(
-      -1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
-
-int cufault::print_json(const nlohmann::ordered_json& json, int indent) {
-  std::cout << json.dump(indent, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
-  return 0;
-}
-
-void cufault::write_json_beside(const std::filesystem::path& file, const nlohmann::ordered_json& json) {
-  if (file.empty()) return;
-  try {
-    write_whole(file, json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
-  } catch (const std::exception& e) {
-    std::cerr << "cufault: --json: " << one_line(e.what()) << '\n';
-  }
-}
 
 int main(int argc, char** argv) {
   // A closed standard descriptor would be the next file that is opened: a journal must not get the progress text. What is written to a

@@ -16,6 +16,13 @@
 namespace cufault {
 namespace {
 
+struct matrix_arguments {
+  records_to_read records{default_recorded()};
+  std::string fault, operation, remedy, stack;  ///< as matrix_filter; empty: all
+  std::vector<std::string> by;                  ///< keys of stacks: only what differs between them
+  std::string format = "text";                  ///< or "markdown", "csv", "json"
+};
+
 /// What the filter could have named, where it holds for nothing.
 std::string names_in(const std::vector<stack_matrix>& all, const matrix_arguments& asked) {
   std::set<std::string> faults, operations, remedies, stacks;
@@ -53,8 +60,6 @@ stack_comparison compared_by(const std::vector<stack_matrix>& cells, const std::
     throw usage_error(fmt::format("--by {}: all these records are alike in that", fmt::join(keys, ",")));
   return compared;
 }
-
-}  // namespace
 
 int show_matrix(const matrix_arguments& arguments) {
   const std::vector<stack_matrix> all = matrix_of(load_judged(arguments.records, {"matrix", "sweep"}));
@@ -118,5 +123,9 @@ void add_matrix(command_line& line) {
       ->capture_default_str();
   add_json_format(matrix, said->format, "matrix");
 }
+
+const register_command matrix_here{"matrix", add_matrix, also(section::more, 4), {needs::source_tree}};
+
+}  // namespace
 
 }  // namespace cufault

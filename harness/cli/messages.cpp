@@ -3,7 +3,7 @@
 // cufault messages: what the driver says, and what had happened.
 #include "reports/printers/messages.hpp"
 
-#include "harness/cli/cli.hpp"
+#include "harness/cli/command_line.hpp"
 #include "reports/base/json_input.hpp"
 #include "reports/base/words.hpp"
 #include "reports/explain/evidence.hpp"
@@ -41,8 +41,6 @@ std::string words_meant(std::string asked, const driver_sayings& said) {
   return "; did you mean " + meant + "?";
 }
 
-}  // namespace
-
 int show_messages(const std::string& asked, const std::vector<std::filesystem::path>& records,
                   print_form form) {
   const lexicon known = load_lexicon(explain_folder());
@@ -61,5 +59,28 @@ int show_messages(const std::string& asked, const std::vector<std::filesystem::p
              one_line(asked), words_meant(asked, said));
   return exit_no_answer;
 }
+
+void add_messages(command_line& line) {
+  struct given : to_read {
+    std::string text;
+  };
+  const auto said = std::make_shared<given>();
+  CLI::App* messages = line.command(
+      "messages",
+      "What the driver's error log says, what had happened, and which statuses stood in front of it",
+      "Exit codes: 0; 4 no recorded message holds TEXT; 2 bad input.",
+      [said] { return show_messages(said->text, said->records, *said); });
+  messages
+      ->add_option("TEXT", said->text,
+                   "only messages that hold this text: words, a function, CUDA_ERROR_LAUNCH_FAILED, 719, or "
+                   "a line of CUDA_LOG_FILE (default: all)")
+      ->type_name("");
+  add_to_read_as_option(messages, said->records);
+  add_form(messages, *said, "messages");
+}
+
+const register_command messages_here{"messages", add_messages, also(section::program_failed, 6)};
+
+}  // namespace
 
 }  // namespace cufault

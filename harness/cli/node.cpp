@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 // node: is this node usable? For prologs, health checks and preflights.
-#include "harness/cli/cli.hpp"
 #include "harness/cli/command_line.hpp"
 #include "harness/cli/commit.hpp"
 #include "harness/cli/doctor.hpp"
+#include "harness/cli/inject.hpp"
 #include "harness/cli/selection.hpp"
 #include "harness/doctor/isolated.hpp"
 #include "harness/doctor/loader.hpp"
@@ -274,7 +274,7 @@ void check(node_facts& facts, const time_left& time) {
 
 /// The same with and without a driver, where no trial would be begun. Throws usage_error.
 void refuse_wrong_use(const node_arguments& asked) {
-  check_libraries(asked.where);
+  if (check_libraries != nullptr) check_libraries(asked.where);
   if (all_cases().empty()) return;  // built without CUDA: the verdict says so
   for (const std::string& name : asked.trials) {
     run_arguments alone;
@@ -323,7 +323,7 @@ int examine_node(const node_arguments& asked) {
     if (asked.prometheus) drill.command.emplace_back("--prometheus");
     if (asked.refuse_wrong_numbers)
       drill.command.insert(drill.command.end(), {"--fail-on", std::string(harms[0])});
-    return inject(drill);
+    return present(inject, build_it_with_headers)(drill);
   }
   const interrupt_guard guard;
   const time_left time(std::chrono::seconds(asked.timeout_seconds), guard.descriptor());
@@ -378,8 +378,6 @@ void add_node_trials(command_line& line) {
   own->add_option("CASE", said->names)->required();
 }
 
-}  // namespace
-
 void add_node(command_line& line) {
   struct given {
     node_arguments asked;
@@ -432,7 +430,11 @@ void add_node(command_line& line) {
   add_libraries(node, asked.where);
   node->add_flag("--under-drill", asked.under_drill)->group("");
   node->add_option("--pci-root", asked.pci_root)->group("");
-  add_node_trials(line);
 }
+
+const register_command node_here{"node", add_node, also(section::what_changed, 5), {needs::source_tree}};
+const register_command node_trials_here{"node-trials", add_node_trials, hidden, {needs::source_tree}};
+
+}  // namespace
 
 }  // namespace cufault

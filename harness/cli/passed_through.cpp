@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/cli/passed_through.hpp"
 
-#include "harness/cli/cli.hpp"
+#include "harness/cli/usage_error.hpp"
 #include "harness/system/unique_fd.hpp"
 
 #include <fmt/format.h>

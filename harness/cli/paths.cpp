@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// Where this program and its data lie.
-#include "harness/cli/cli.hpp"
+#include "harness/cli/paths.hpp"
+
+#include "harness/cli/usage_error.hpp"
 #include "harness/system/bundled_file.hpp"
 #include "reports/base/json_input.hpp"
 
@@ -23,7 +24,7 @@ namespace cufault {
 namespace {
 
 fs::path data_folder(const char* installed, const char* in_source) {
-  const fs::path beside = own_path().parent_path().parent_path() / "share" / "cufault" / installed;
+  const fs::path beside = share_folder() / installed;
   return fs::exists(beside) ? beside : fs::path(CUFAULT_SOURCE_DIR) / in_source;
 }
 
@@ -39,6 +40,9 @@ fs::path own_path() {
   return path;
 }
 
+fs::path share_folder() {
+  return own_path().parent_path().parent_path() / "share/cufault";
+}
 fs::path default_recorded() {
   return data_folder("recorded", "reports/recorded");
 }
@@ -70,7 +74,7 @@ fs::path release_notes_file() {
   return data_folder("release_notes.json", "cases/release_notes.json");
 }
 fs::path ctest_folder() {
-  return own_path().parent_path().parent_path() / "share/cufault/ctest";
+  return share_folder() / "ctest";
 }
 fs::path known_issues_file() {
   return data_folder("known_issues.json", "cases/known_issues.json");
@@ -84,14 +88,15 @@ std::vector<fs::path> snippet_folders() {
 fs::path explain_folder() {
   return data_folder("explain", "cases/explain");
 }
-fs::path answers_folder() {
-  return data_folder("answers", "reports/answers");
-}
 fs::path table_file() {
-  return own_path().parent_path().parent_path() / "share/cufault/table.sqlite";
+  return share_folder() / "table.sqlite";
 }
 fs::path fetch_cublas_script() {
   return data_folder("fetch-cublas", "ci/fetch-cublas");
+}
+
+fs::path answers_folder() {
+  return data_folder("answers", "reports/answers");
 }
 
 std::string program_path(const std::string& name) {

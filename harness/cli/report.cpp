@@ -3,7 +3,6 @@
 // cufault report: one model of all records, and each format of it as a file.
 #include "reports/printers/report.hpp"
 
-#include "harness/cli/cli.hpp"
 #include "harness/cli/command_line.hpp"
 #include "harness/cli/commit.hpp"
 #include "reports/base/files.hpp"
@@ -26,6 +25,14 @@ namespace fs = std::filesystem;
 
 namespace cufault {
 namespace {
+
+struct report_arguments {
+  records_to_read records{default_recorded()};
+  std::filesystem::path folder;
+  std::vector<std::filesystem::path> baselines;  ///< folders of stacks that judge
+  std::vector<std::filesystem::path> since;      ///< records, of which the last green one is compared with
+  std::filesystem::path history;                 ///< of `cufault history`; empty: none
+};
 
 void make_folder(const fs::path& folder) {
   std::error_code error;
@@ -54,8 +61,6 @@ void refuse_files_of_others(const fs::path& folder, const std::vector<report_fil
                                     at->path().string()));
   }
 }
-
-}  // namespace
 
 int write_report(const report_arguments& arguments) {
   bool all_read = true;
@@ -148,5 +153,10 @@ void add_report(command_line& line) {
       ->type_name("FILE");
   add_baseline(command, said->baseline);
 }
+
+const register_command report_here{
+    "report", add_report, first(section::every_night, 2), {needs::source_tree}};
+
+}  // namespace
 
 }  // namespace cufault

@@ -32,8 +32,6 @@ int print_rows(const rows_arguments& arguments) {
   return 0;
 }
 
-}  // namespace
-
 void add_rows(command_line& line) {
   const auto said = std::make_shared<rows_arguments>();
   CLI::App* rows = line.command("rows", "", "", [said] { return print_rows(*said); });
@@ -41,5 +39,9 @@ void add_rows(command_line& line) {
   add_to_read(rows, said->records);
   rows->add_flag("--digest", said->digest, "only what identifies the program and the records that it has");
 }
+
+const register_command rows_here{"rows", add_rows, hidden};
+
+}  // namespace
 
 }  // namespace cufault

@@ -17,6 +17,7 @@
 #include "harness/run/runner.hpp"
 #include "harness/run/scheduler.hpp"
 #include "harness/run/shared_process.hpp"
+#include "harness/run/stack.hpp"
 #include "harness/system/temporary_folder.hpp"
 #include "reports/base/files.hpp"
 #include "reports/base/json_input.hpp"

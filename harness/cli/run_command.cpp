@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What `cufault run` is asked for.
 #include "harness/cli/command_line.hpp"
+#include "harness/cli/run_arguments.hpp"
+#include "harness/system/mps_keeper.hpp"
 #include "reports/printers/printers.hpp"
 
 #include <fmt/format.h>
@@ -31,8 +33,6 @@ void take_devices(const std::string& text, run_arguments& running) {
     throw usage_error("--device is empty; give numbers of devices, as in 0,1, or all");
   running.where.device = running.devices.front();
 }
-
-}  // namespace
 
 void add_run(command_line& line) {
   struct given {
@@ -137,5 +137,15 @@ void add_run(command_line& line) {
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
 }
+
+void add_mps_keeper(command_line& line) {
+  line.own_command(
+      "keep-mps", [] { return keep_mps_daemon(); }, /*outlives_thread=*/true);
+}
+
+const register_command run_here{"run", add_run, first(section::what_changed, 1), {needs::source_tree}};
+const register_command keep_mps_here{"keep-mps", add_mps_keeper, hidden, {needs::source_tree}};
+
+}  // namespace
 
 }  // namespace cufault

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/cli/selection.hpp"
 
+#include "harness/cli/usage_error.hpp"
 #include "harness/model/properties.hpp"
 #include "reports/base/words.hpp"
 

@@ -3,7 +3,8 @@
 // Which cases and arms a run has: by name, tier and part, with variables that were chosen for all trials.
 #pragma once
 
-#include "harness/cli/cli.hpp"
+#include "harness/cli/run_arguments.hpp"
+#include "harness/model/case.hpp"
 
 #include <deque>
 #include <map>
@@ -20,6 +21,10 @@ struct selected_case {
   std::set<std::string> named{};  ///< arms that were named themselves, by CASE/ARM
 };
 
+/// CASE, or FAMILY.
+bool names_case(const std::string& name, const failure_case& c);
+/// Families, cases and arms that can be named: "handles", CASE, CASE/ARM.
+std::vector<std::string> names_of_cases();
 /// Those that the arguments name, by case, family or CASE/ARM, or all of the tier; arms of frameworks where `frameworks`. With an arm come the
 /// controls of its case and what answers it. Empty where the tier or the part has none. Throws usage_error for a name of nothing.
 std::vector<selected_case> select_cases(const run_arguments& arguments, bool frameworks);

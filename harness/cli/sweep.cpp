@@ -4,6 +4,7 @@
 #include "harness/injection/sweep.hpp"
 
 #include "harness/cli/cli.hpp"
+#include "harness/cli/sweep.hpp"
 #include "harness/injection/sweep_plan.hpp"
 #include "reports/base/words.hpp"
 #include "reports/printers/atlas.hpp"

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What `cufault sweep` is asked for, of operations or of a command.
 #include "harness/cli/command_line.hpp"
+#include "harness/cli/sweep.hpp"
 
 #include <cstdio>
 
@@ -67,7 +68,7 @@ void add_sweep(command_line& line) {
           program.shard = part;
           if (!said->depth.empty()) program.depth = said->depth;
           if (said->jobs > 0) program.jobs = said->jobs;
-          return sweep_program(program);
+          return present(sweep_program, build_it_with_headers)(program);
         }
         if (said->operations.run.names.empty())
           throw usage_error("neither an operation nor a command after --, as in: cufault sweep -- ./program");
@@ -78,7 +79,7 @@ void add_sweep(command_line& line) {
         if (said->jobs > 0) operations.run.jobs = said->jobs;
         operations.run.argv = line.recorded_words();
         operations.run.baselines = baseline_folders();
-        return sweep_operations(operations);
+        return present(sweep_operations, build_it_with_cuda)(operations);
       });
   auto &of_operations = said->of_operations, &of_commands = said->of_commands;
   run_arguments& run = said->operations.run;
@@ -141,8 +142,12 @@ void add_sweep(command_line& line) {
   add_wait(sweep, run.wait_seconds);
   for (const char* name : {"--records", "--cublas", "--cublaslt", "--device", "--wait"})
     of_operations.push_back(sweep->get_option(name));
+  line.run_another.insert(sweep);
   sweep->add_option("COMMAND", CLI::callback_t{},
                     "after --: a command and its arguments, in place of operations");
 }
+
+const register_command sweep_here{
+    "sweep", add_sweep, first(section::does_it_survive, 2), {needs::source_tree}};
 
 }  // namespace cufault

@@ -5,6 +5,8 @@
 // killed can go on.
 #include "harness/cli/cli.hpp"
 #include "harness/cli/commit.hpp"
+#include "harness/cli/inject.hpp"
+#include "harness/cli/sweep.hpp"
 #include "harness/cli/sweep_journal.hpp"
 #include "harness/cli/swept_command.hpp"
 #include "harness/injection/program_sweep_record.hpp"

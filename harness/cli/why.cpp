@@ -2,9 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // `cufault why -- COMMAND`: runs the command once, and says why it failed. What processes say of failed calls lies in a folder, a file each
 // (harness/injector/watch.cpp); so does the driver's own log.
-#include "harness/cli/cli.hpp"
-#include "harness/cli/passed_through.hpp"
-#include "harness/cli/traced.hpp"
+#include "harness/cli/command_line.hpp"
+#include "harness/cli/inject.hpp"
 #include "harness/cli/why_answer.hpp"
 #include "harness/doctor/loader.hpp"
 #include "harness/injector/counts_reader.hpp"
@@ -305,5 +304,40 @@ int why_command(const why_arguments& arguments, const diagnosis* checks, std::se
   say(painted(text.substr(0, first), paint::bad, terminal_of(std::cerr)) + text.substr(first));
   return code;
 }
+
+namespace {
+
+void add_why(command_line& line) {
+  const std::string example = "cufault why -- python3 train.py";
+  const auto said = std::make_shared<why_arguments>();
+  CLI::App* command = line.command(
+      "why", "Run a command; if it fails, say which call failed, and what caused it",
+      "The command runs unchanged, with what it prints. On standard error follow, where it failed, at most "
+      "25 lines: its own line of code, the library call that failed, the driver call that failed inside it "
+      "with the driver's words (CUDA 12.9 or newer), up to three causes, what clears the first, and the "
+      "folder of the full log. Where it succeeded, one line. Several processes each have a file in the "
+      "folder; the one that failed first is named.\n"
+      "SIGQUIT (Ctrl-\\) prints in which calls its threads wait. The command goes on, and ignores SIGQUIT "
+      "itself.\n"
+      "Exit codes: the command's; 128 and N where signal N ended it; 2 wrong use; 126 it cannot be executed; "
+      "127 it is not found.",
+      [said, example, &line] {
+        said->command = command_behind(line, example);
+        return why_command(*said);
+      });
+  add_seconds(command, "--after", said->after,
+              "print in which calls threads wait when the command has run so long, as 60s; it goes on");
+  command->add_flag(
+      "--no-preload", said->no_preload,
+      "preload nothing: the driver's own log (CUDA_LOG_FILE) alone, for containers with an older C library");
+  add_json_file(command, said->json, "the answer", "why");
+  command->add_flag("--verbose,-v", said->verbose,
+                    "driver calls, allocations and environment look-ups, too, as cufault trace");
+  add_command_behind(line, command, example);
+}
+
+const register_command why_here{"why", add_why, first(section::program_failed, 1), {needs::cuda_header}};
+
+}  // namespace
 
 }  // namespace cufault

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/cli/why_answer.hpp"
 
-#include "harness/cli/cli.hpp"
 #include "harness/cli/doctor.hpp"
+#include "harness/cli/records.hpp"
 #include "reports/base/json_input.hpp"
 #include "reports/explain/events.hpp"
 #include "reports/explain/explanation.hpp"

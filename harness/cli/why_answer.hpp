@@ -10,9 +10,24 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
+#include <set>
 #include <string>
+#include <vector>
 
 namespace cufault {
+
+struct why_arguments {
+  std::optional<double> after;       ///< seconds: then say where each thread waits in the driver
+  bool verbose = false;              ///< and what `trace` tells
+  bool no_preload = false;           ///< the driver's log alone
+  std::filesystem::path json{};      ///< where to write the answer, too; empty: nowhere
+  std::vector<std::string> command;  ///< never empty
+};
+/// Null in a build without cuda.h. Returns the command's exit code. `seen`: what doctor has found; null: the checks run where the command fails. `libraries`: those that
+/// called the driver or asked for variables are added.
+[[gnu::weak]] int why_command(const why_arguments& arguments, const diagnosis* seen = nullptr,
+                              std::set<std::string>* libraries = nullptr);
 
 /// A run of the command.
 struct why_run {

@@ -190,7 +190,7 @@ probe_report look_at_gpu_code(const machine& m) {
                            : "Install a cuBLAS with machine code or PTX for this GPU.",
              .case_name = "environment.wrong_code",
              .remedy = ptx ? "" : "add_ptx",
-             .command = fmt::format("cufault library {}", file.string())});
+             .command = fmt::format("cufault stack {}", file.string())});
       }
     }
   if (libraries == 0) report.not_asked = "no cuBLAS with code for GPUs was found";

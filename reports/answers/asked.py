@@ -3,21 +3,12 @@
 """What cufault passes to a reader, and how a reader ends. cufault has read the command line; it starts `NAME.py JSON RECORD...`."""
 from __future__ import annotations
 
-import sys
-
-if sys.version_info < (3, 9):
-    sys.stderr.write("cufault: this command needs Python 3.9 or newer, and %s is %d.%d; set CUFAULT_PYTHON to one\n" % (sys.executable, *sys.version_info[:2]))
-    sys.exit(2)
-try:
-    import sqlite3
-except ImportError:
-    sys.stderr.write(f"cufault: this command needs Python's module sqlite3, and {sys.executable} has none; set CUFAULT_PYTHON to one that has it\n")
-    sys.exit(2)
-
 import json
 import os
 import select
 import signal
+import sqlite3
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn

@@ -36,7 +36,7 @@ TEST_F(end_to_end, without_a_command_names_those_there_are_by_what_is_asked) {
   EXPECT_EQ(seen.exit_code, 2);
   EXPECT_EQ(seen.stderr_text, "");
   EXPECT_THAT(seen.stdout_text, HasSubstr("\n\nMy program failed:\n  why      Run a command;"));
-  EXPECT_THAT(seen.stdout_text, HasSubstr("\n  also: causes, messages, frameworks, trace, stack, library\n"));
+  EXPECT_THAT(seen.stdout_text, HasSubstr("\n  also: causes, messages, frameworks, trace, stack\n"));
   const auto help = cufault({"--help"}), of_gate = cufault({"gate", "--help"});
   for (const auto* text : {&seen.stdout_text, &help.stdout_text})
     EXPECT_THAT(*text, testing::Not(HasSubstr("probe-stack")));

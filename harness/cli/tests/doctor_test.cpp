@@ -145,14 +145,14 @@ TEST_F(doctor_command, of_a_library_shows_its_file) {
 TEST_F(doctor_command, of_a_library_by_its_name_shows_the_file_that_the_loader_finds) {
   const std::string made = file("libmade.so.1", made_elf{.soname = "libmade.so.1"}.bytes());
   const std::map<std::string, std::string> here{{"LD_LIBRARY_PATH", folder.path()}};
-  const auto said = run({"library", "libmade.so.1"}, here);
+  const auto said = run({"stack", "libmade.so.1"}, here);
   EXPECT_EQ(said.exit_code, 0) << said.stderr_text;
   EXPECT_THAT(said.stdout_text, StartsWith("file           " + made));
   EXPECT_THAT(said.stdout_text, HasSubstr("found by       LD_LIBRARY_PATH\n"));
   const auto json =
       nlohmann::json::parse(run({"library", "libmade.so.1", "--json"}, here).stdout_text, nullptr, false);
   EXPECT_EQ(json.value("found_by", ""), "LD_LIBRARY_PATH");
-  const auto absent = run({"library", "libabsent.so.1"}, here);
+  const auto absent = run({"stack", "libabsent.so.1"}, here);
   EXPECT_EQ(absent.exit_code, 2);
   EXPECT_THAT(absent.stderr_text, HasSubstr("libabsent.so.1: not found; looked in "));
   EXPECT_EQ(std::count(absent.stderr_text.begin(), absent.stderr_text.end(), '\n'), 1) << absent.stderr_text;

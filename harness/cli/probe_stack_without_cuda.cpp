@@ -1,8 +1,6 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// Stands in for gpu_commands.cpp in a build without CUDA.
-#include "harness/cli/cli.hpp"
-#include "harness/cli/doctor.hpp"
+#include "harness/cli/command_line.hpp"
 #include "harness/doctor/loader.hpp"
 #include "harness/doctor/machine_stack.hpp"
 #include "harness/system/process.hpp"
@@ -12,38 +10,11 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <memory>
+#include <string>
 
 namespace cufault {
-
-void check_libraries(const target&) {}  // no trial takes one
-
-int serve_trial(const trial_arguments&) {
-  throw usage_error(build_it_with_cuda);
-}
-
-int serve_shared_trials(const target&, bool) {
-  throw usage_error(build_it_with_cuda);
-}
-
-int serve_other_process(int, std::uint64_t) {
-  throw usage_error(build_it_with_cuda);
-}
-
-int serve_neighbour(int, const std::string&) {
-  throw usage_error(build_it_with_cuda);
-}
-
-int serve_driver_hold() {
-  throw usage_error(build_it_with_cuda);
-}
-
-int sweep_operations(const sweep_arguments&) {
-  throw usage_error(build_it_with_cuda);
-}
-
-int serve_product(const target&) {
-  throw usage_error(build_it_with_cuda);
-}
+namespace {
 
 int serve_probe(const target& where) {
   machine m = this_machine();
@@ -53,5 +24,14 @@ int serve_probe(const target& where) {
       stack_of(m, cublas, where.device).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   return write(report_fd, text.data(), text.size()) == static_cast<ssize_t>(text.size()) ? 0 : 1;
 }
+
+void add_probe(command_line& line) {
+  const auto where = std::make_shared<target>();
+  add_target(line.own_command("probe-stack", [where] { return serve_probe(*where); }), *where);
+}
+
+const register_command probe_stack_here{"probe-stack", add_probe, hidden};
+
+}  // namespace
 
 }  // namespace cufault

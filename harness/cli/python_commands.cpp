@@ -1,0 +1,30 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+// Commands that Python programs of reports/answers answer: their names and options.
+#include "harness/cli/answer.hpp"
+
+namespace cufault {
+namespace {
+
+void add_frameworks(command_line& line) {
+  add_answer(line, "frameworks",
+             "What a user of PyTorch, JAX or CuPy sees, what had happened, and what cleared it",
+             codes_of_reading, "frameworks");
+}
+
+void add_table(command_line& line) {
+  CLI::App* const table = add_bare_answer(
+      line, "table",
+      "All recorded arms as rows of a table, with what was judged of each: SQLite, CSV or JSON Lines",
+      codes_of_reading);
+  add_passed_on(table, "-o,--output", "the SQLite file; its view of arms is called arms")->type_name("FILE");
+  add_passed_on(table, "--format", "csv and jsonl: on standard output (default: sqlite)")
+      ->check(CLI::IsMember({"sqlite", "csv", "jsonl"}));
+  table->add_flag("--columns", "what each column is, as Markdown");
+}
+
+const register_command frameworks_here{"frameworks", add_frameworks, also(section::program_failed, 7)};
+const register_command table_here{"table", add_table, also(section::more, 2)};
+
+}  // namespace
+}  // namespace cufault

@@ -1,0 +1,38 @@
+# SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+# SPDX-License-Identifier: Apache-2.0
+#
+#   cufault_commands(OUT SOURCES...)
+#
+# OUT: those of SOURCES whose commands this build can have, by the needs in their registrations (register_command in harness/cli/command_line.hpp).
+# The commands of the others are registered as absent, in a source of their own.
+function(cufault_commands OUT)
+  set(UNMET)
+  foreach(NEED source_tree cuda cuda_header)
+    if((NEED STREQUAL source_tree AND CUFAULT_ANSWERS_ONLY) OR (NEED STREQUAL cuda AND NOT CUFAULT_HAVE_CUDA)
+       OR (NEED STREQUAL cuda_header AND NOT CUFAULT_DRIVER_HEADERS))
+      list(APPEND UNMET ${NEED})
+    endif()
+  endforeach()
+  set(HERE ${ARGN})
+  set(ABSENT)
+  foreach(NEED IN LISTS UNMET)
+    foreach(SOURCE IN LISTS HERE)
+      file(READ ${SOURCE} TEXT)
+      string(REGEX MATCHALL "\nconst register_command [^;]*needs::${NEED}[,}][^;]*}" COMMANDS "${TEXT}")
+      foreach(COMMAND IN LISTS COMMANDS)
+        string(REGEX REPLACE "{[ \n]*(\"[a-z-]+\"),[ \n]+[a-z_]+,[ \n]+(hidden|[a-z]+\\([^)]*\\)).*" "{\\1, needs::${NEED}, \\2};" COMMAND "${COMMAND}")
+        string(APPEND ABSENT "${COMMAND}")
+      endforeach()
+      if(COMMANDS)
+        list(REMOVE_ITEM HERE ${SOURCE})
+        set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${SOURCE})
+      endif()
+    endforeach()
+  endforeach()
+  if(ABSENT)
+    set(SOURCE ${CMAKE_CURRENT_BINARY_DIR}/absent_${OUT}.cpp)
+    file(CONFIGURE OUTPUT ${SOURCE} CONTENT "#include \"harness/cli/command_line.hpp\"\nnamespace cufault {\n@ABSENT@\n}  // namespace cufault\n" @ONLY)
+    list(APPEND HERE ${SOURCE})
+  endif()
+  set(${OUT} ${HERE} PARENT_SCOPE)
+endfunction()
