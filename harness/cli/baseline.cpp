@@ -7,6 +7,7 @@
 #include "reports/base/files.hpp"
 #include "reports/base/words.hpp"
 #include "reports/evidence/baselines.hpp"
+#include "reports/evidence/same_arm.hpp"
 #include "reports/judge/comparison.hpp"
 #include "reports/judge/judge.hpp"
 #include "reports/judge/leave_one_out.hpp"
@@ -147,65 +148,10 @@ record merged(const std::vector<record>& records) {
   return all;
 }
 
-/// The same arm in each of the records.
-std::vector<const arm_result*> same_arm_in(const std::vector<record>& records, const std::string& case_name,
-                                           const arm_result& a) {
-  std::vector<const arm_result*> all;
-  for (const record& r : records)
-    for (const case_result& c : r.cases)
-      for (const arm_result& more : c.arms)
-        if (c.name == case_name && more.name == a.name) all.push_back(&more);
-  return all;
-}
-
-std::vector<const observation*> trials_of(const std::vector<const arm_result*>& arms) {
-  std::vector<const observation*> all;
-  for (const arm_result* a : arms)
-    for (const observation& o : a->trials) all.push_back(&o);
-  return all;
-}
-
-/// Why the parts are not all of one sweep; empty if they are.
-std::string why_not_one_sweep(const std::vector<const arm_result*>& parts) {
-  const auto commit = [](const arm_result& a) { return a.runs.empty() ? std::string() : a.runs[0].commit; };
-  for (const arm_result* part : parts) {
-    if (commit(*part) != commit(*parts.front()))
-      return fmt::format("parts are of commit {} and of commit {}", commit(*parts.front()), commit(*part));
-    if (part->summary != parts.front()->summary)
-      return fmt::format("the parts describe their arm differently: \"{}\" and \"{}\"",
-                         parts.front()->summary, part->summary);
-  }
-  return why_not_whole(trials_of(parts));
-}
-
-/// If `a` is one part of a sweep and `records` have all parts, replaces its trial by the joined sweep.
-void join_parts(arm_result& a, const std::string& case_name, const std::vector<record>& records) {
-  if (std::ranges::none_of(a.trials, is_part)) return;
-  const auto parts = same_arm_in(records, case_name, a);
-  if (why_not_one_sweep(parts).empty()) a.trials = {joined(trials_of(parts))};
-}
-
 /// By its own name and nothing else: somebody looked at this arm.
 bool is_named_alone(const baseline_arguments& arguments, const std::string& case_name,
                     const std::string& arm_name) {
   return std::ranges::find(arguments.names, join_key(case_name, arm_name)) != arguments.names.end();
-}
-
-/// Whether an arm that is not as expected was so more than once: in several trials (of each level, where it has levels) that are equal, or in
-/// two records. An arm that races needs two trials in all, which need not agree. One trial may be an accident of its run.
-bool was_repeated(const arm_result& a, const std::string& case_name, const std::vector<record>& records) {
-  if (!a.races.empty()) return a.trials.size() > 1;
-  std::map<std::optional<std::int64_t>, std::vector<signature>> by_level;
-  for (const observation& o : a.trials)
-    if (!o.refined) by_level[o.level].push_back(signature_of(o));
-  const bool in_trials = std::ranges::all_of(by_level, [](const auto& of_level) {
-    const auto& [level, seen] = of_level;
-    return seen.size() > 1 && std::ranges::count(seen, seen.front()) == std::ssize(seen);
-  });
-  return in_trials ||
-         std::ranges::count_if(same_arm_in(records, case_name, a), [&](const arm_result* other) {
-           return observed(*other) && disagreement(arm_plateaus(a), arm_plateaus(*other)).empty();
-         }) > 1;
 }
 
 /// Without lines that cannot be read, which `bad` gets.
@@ -244,9 +190,10 @@ class addition {
       return leave_out(
           case_name, a,
           fmt::format("only part of its sweep: {}; add the records of all parts of one sweep (--with)",
-                      why_not_one_sweep(same_arm_in(records_, case_name, a))));
+                      why_not_one_sweep(same_arm_in(records_, case_name, a.name))));
     const bool differs = a.covered && !as_expected(a.judged) && a.judged != verdict::not_provoked;
-    if (differs && !is_named_alone(arguments_, case_name, a.name) && !was_repeated(a, case_name, records_))
+    if (differs && !is_named_alone(arguments_, case_name, a.name) &&
+        !was_repeated(a, same_arm_in(records_, case_name, a.name)))
       return leave_out(
           case_name, a,
           fmt::format(
@@ -334,7 +281,7 @@ class addition {
   /// Of an arm that does not race, how it differs in one of the records; empty where it does not.
   [[nodiscard]] std::string why_records_disagree(const std::string& case_name, const arm_result& a) const {
     if (!a.races.empty()) return {};
-    for (const arm_result* other : same_arm_in(records_, case_name, a))
+    for (const arm_result* other : same_arm_in(records_, case_name, a.name))
       if (observed(*other) && std::ranges::none_of(other->trials, is_part))
         if (const judgement found = compare_arms(&a, other); !is_same(found.v)) return found.why;
     return {};
@@ -370,7 +317,8 @@ int add_to_baseline(const baseline_arguments& arguments) {
     record whole = merged(records);
     addition taken(arguments, whole, records, shipped);
     for (case_result& c : whole.cases) {
-      for (arm_result& a : c.arms) join_parts(a, c.name, records);
+      for (arm_result& a : c.arms)
+        if (std::ranges::any_of(a.trials, is_part)) join_parts(a, same_arm_in(records, c.name, a.name));
       judge(c, recorded, keys_of(whole));
       for (const arm_result& a : c.arms)
         if (is_asked(arguments, c.name, a.name)) {

@@ -34,6 +34,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <system_error>
 
 namespace fs = std::filesystem;
 
@@ -206,11 +207,21 @@ void preload_injector(bool host, const std::vector<std::string>& libraries) {
   put("LD_PRELOAD", preload_with_injector(host, libraries));
 }
 
+passed_end run_passed(const passed_command& command) {
+  try {
+    return run_passed_through(command);
+  } catch (const not_started& error) {
+    throw usage_error(
+        fmt::format("{}: {}", command.words.front(), error.code().message()),
+        error.code() == std::errc::no_such_file_or_directory ? exit_not_found : exit_not_executable);
+  }
+}
+
 passed_end run_left_alone(const std::vector<std::string>& command) {
   passed_command left;
   left.words = command;
   left.left_alone = true;
-  return run_passed_through(left);
+  return run_passed(left);
 }
 
 std::vector<std::string> injectable_libraries() {

@@ -3,7 +3,7 @@
 // Commands under the injector: inject, trace, and what others need of them. Null in a build without cuda.h are those that are weak.
 #pragma once
 
-#include "harness/cli/passed_through.hpp"
+#include "harness/system/passed_through.hpp"
 
 #include <cstdint>
 #include <filesystem>
@@ -52,6 +52,8 @@ std::string preload_with(const std::vector<std::string>& names);
 /// Of this process and what it starts. Throws usage_error.
 void put(const char* name, const std::string& value);
 void preload_injector(bool host, const std::vector<std::string>& libraries);
+/// run_passed_through(). Throws usage_error, with the exit code of a shell.
+passed_end run_passed(const passed_command& command);
 passed_end run_left_alone(const std::vector<std::string>& command);
 
 }  // namespace cufault

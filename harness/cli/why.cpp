@@ -219,14 +219,14 @@ int why_command(const why_arguments& arguments, const diagnosis* checks, std::se
   passed_command command;
   command.words = arguments.command;
   // A `why` inside of another one: the outer one sees all.
-  if (!variable("CUFAULT_WATCH").empty()) return run_passed_through(command).as_of_a_shell();
+  if (!variable("CUFAULT_WATCH").empty()) return run_passed(command).as_of_a_shell();
 
   std::optional<log_folder> made;
   try {
     made.emplace();
   } catch (const usage_error& error) {
     say(fmt::format("cufault why: no log and no answer: {}; set XDG_STATE_HOME or TMPDIR\n", error.what()));
-    return run_passed_through(command).as_of_a_shell();
+    return run_passed(command).as_of_a_shell();
   }
   log_folder& folder = *made;
   why_run run;
@@ -266,7 +266,7 @@ int why_command(const why_arguments& arguments, const diagnosis* checks, std::se
         waiting.text(asked ? "SIGQUIT" : fmt::format("after {:g} s", arguments.after.value_or(0))));
     say(own_words.back());
   };
-  run.end = run_passed_through(command);
+  run.end = run_passed(command);
   for (const std::string& words : own_words)  // of a file that was read back
     if (const auto at = run.end.last_output.find(words); at != std::string::npos)
       run.end.last_output.erase(at, words.size());

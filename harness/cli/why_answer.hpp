@@ -3,8 +3,8 @@
 // What `cufault why` says of a command that failed.
 #pragma once
 
-#include "harness/cli/passed_through.hpp"
 #include "harness/doctor/diagnosis.hpp"
+#include "harness/system/passed_through.hpp"
 
 #include <nlohmann/json.hpp>
 
