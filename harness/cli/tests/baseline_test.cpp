@@ -67,11 +67,6 @@ class baseline : public end_to_end {
     options.environment = {{"TMPDIR", folder / "temporary"}, {"CUDA_VISIBLE_DEVICES", "-1"}};
     return run_process(options, {});
   }
-  static void expect_one_line(const process_result& seen, const std::string& part) {
-    EXPECT_EQ(seen.exit_code, 2) << seen.stdout_text;
-    EXPECT_THAT(seen.stderr_text, AllOf(StartsWith("cufault: "), HasSubstr(part)));
-    EXPECT_EQ(std::count(seen.stderr_text.begin(), seen.stderr_text.end(), '\n'), 1) << seen.stderr_text;
-  }
 };
 
 TEST_F(baseline, is_asked_for_by_a_gate_that_has_none) {
@@ -215,7 +210,7 @@ TEST_F(baseline, lies_where_the_environment_says) {
   EXPECT_EQ(added({{"XDG_DATA_HOME", "relative"}, {"HOME", folder / "other"}}).exit_code, 0);
   EXPECT_TRUE(fs::exists(folder / "other")) << "a relative one is to be ignored";
   const std::map<std::string, std::string> nowhere{{"XDG_DATA_HOME", ""}, {"HOME", ""}};
-  expect_one_line(added(nowhere), "neither CUFAULT_BASELINE nor HOME is set: give --into DIR");
+  expect_refused(added(nowhere), "neither CUFAULT_BASELINE nor HOME is set: give --into DIR");
   EXPECT_EQ(cufault({"show", seen}, nowhere).exit_code, 0) << "who reads needs none";
 
   const auto not_there = cufault({"show", seen}, {{"CUFAULT_BASELINE", folder / "nowhere"}});
@@ -224,7 +219,7 @@ TEST_F(baseline, lies_where_the_environment_says) {
       not_there.stderr_text,
       fmt::format("cufault: CUFAULT_BASELINE={}: there is no such folder; cufault baseline add makes it\n",
                   (folder / "nowhere").string()));
-  expect_one_line(cufault({"show", seen}, {{"CUFAULT_BASELINE", seen}}), "is no folder");
+  expect_refused(cufault({"show", seen}, {{"CUFAULT_BASELINE", seen}}), "is no folder");
 }
 
 TEST_F(baseline, is_neither_made_nor_changed_where_its_folder_cannot_be) {
@@ -232,10 +227,10 @@ TEST_F(baseline, is_neither_made_nor_changed_where_its_folder_cannot_be) {
   const auto into = [&](const fs::path& there) {
     return cufault({"baseline", "add", seen, "--into", there});
   };
-  expect_one_line(into(folder / "nowhere" / "baseline"),
-                  "there is no folder " + (folder / "nowhere").string());
+  expect_refused(into(folder / "nowhere" / "baseline"),
+                 "there is no folder " + (folder / "nowhere").string());
   EXPECT_FALSE(fs::exists(folder / "nowhere"));
-  expect_one_line(into(seen), seen.string());
+  expect_refused(into(seen), seen.string());
 }
 
 TEST_F(baseline, is_listed_and_loses_what_is_removed) {
@@ -255,20 +250,20 @@ TEST_F(baseline, is_listed_and_loses_what_is_removed) {
     words.insert(words.end(), {"--into", folder / "baseline"});
     return cufault(words);
   };
-  expect_one_line(removed({"road.create/nothing"}), "has nothing called road.create/nothing");
+  expect_refused(removed({"road.create/nothing"}), "has nothing called road.create/nothing");
   EXPECT_THAT(removed({"road.create/*d*"}).stdout_text, HasSubstr(": 2 arms removed"));
   EXPECT_THAT(cufault({"show", stack}).stdout_text, AllOf(HasSubstr("2 arms: "), Not(HasSubstr("dead_end"))));
   EXPECT_EQ(removed({}).exit_code, 0);
   EXPECT_FALSE(fs::exists(stack));
-  expect_one_line(removed({}), "cufault baseline show lists them");
+  expect_refused(removed({}), "cufault baseline show lists them");
 }
 
 TEST_F(baseline, removes_nothing_that_is_not_in_it) {
   add_what_is_seen();
   const std::string stack = recorded_stack();
   for (const std::string& name : {stack, std::string("../baseline/cublas-13.1.0")})
-    expect_one_line(cufault({"baseline", "remove", name, "--into", folder.string()}),
-                    "cufault baseline show lists them");
+    expect_refused(cufault({"baseline", "remove", name, "--into", folder.string()}),
+                   "cufault baseline show lists them");
   EXPECT_TRUE(fs::exists(fs::path(stack) / "stack.json"));
   EXPECT_EQ(cufault({"baseline", "remove", stack, "--into", folder / "baseline"}).exit_code, 0)
       << "as show names it";
@@ -277,9 +272,9 @@ TEST_F(baseline, removes_nothing_that_is_not_in_it) {
 
 TEST_F(baseline, does_not_take_a_run_that_did_not_end_unless_cases_are_named) {
   const fs::path cut = changed(made("seen"), "cut", [](record& r) { r.complete = false; });
-  expect_one_line(add(cut), "did not come to its end; run it again, or name the cases to add");
+  expect_refused(add(cut), "did not come to its end; run it again, or name the cases to add");
   EXPECT_THAT(add(cut, {"road.create"}).stdout_text, HasSubstr("4 new")) << "arms that are in it are whole";
-  expect_one_line(add(cut, {"road.nothing"}), "has nothing called road.nothing");
+  expect_refused(add(cut, {"road.nothing"}), "has nothing called road.nothing");
 }
 
 /// Of a run in which the fault arm came to another status than is recorded.
@@ -371,7 +366,7 @@ TEST_F(baseline, is_not_written_while_another_process_writes_it) {
   const auto before = texts_in(folder / "baseline");
   {
     const folder_lock other(recorded_stack(), "this stack");
-    expect_one_line(add(seen), "another cufault writes this stack; try again");
+    expect_refused(add(seen), "another cufault writes this stack; try again");
     EXPECT_EQ(run({"road.create/control", "--mode", "gate"}).exit_code, 0) << "it can be read";
   }
   EXPECT_EQ(texts_in(folder / "baseline"), before) << "nothing half-written";
@@ -417,7 +412,7 @@ TEST_F(baseline, that_is_read_only_judges_and_says_that_it_cannot_be_written) {
   if (geteuid() == 0) GTEST_SKIP() << "nothing is read-only for root";
   fs::permissions(stack, fs::perms::owner_read | fs::perms::owner_exec);
   EXPECT_EQ(run({"road.create/control", "--mode", "gate"}).exit_code, 0);
-  expect_one_line(add(seen), stack.string() + ": cannot write in: Permission denied");
+  expect_refused(add(seen), stack.string() + ": cannot write in: Permission denied");
   fs::permissions(stack, fs::perms::owner_all);
 }
 
@@ -511,7 +506,7 @@ TEST_F(baseline, with_a_cut_line_is_not_written_over_and_says_how_to_mend_it) {
   const std::string cut = whole.substr(0, whole.size() - 40);
   write_whole(file, cut);
   const auto refused = add(seen);
-  expect_one_line(refused, "road.jsonl:4: ");
+  expect_refused(refused, "road.jsonl:4: ");
   EXPECT_THAT(refused.stderr_text,
               HasSubstr("; nothing of this stack was written; mend that, then add the record again\n"));
   EXPECT_EQ(read_text(file), cut);
@@ -531,7 +526,7 @@ TEST_F(baseline, and_records_of_a_gigabyte_are_refused_without_reading_all) {
   const std::string bound = "ulimit -v 1500000";
   for (const std::vector<std::string>& words :
        {std::vector<std::string>{"show", big}, {"baseline", "add", big, "--into", folder / "baseline"}})
-    expect_one_line(in_shell(bound, words), "big.jsonl: longer than 256 MiB");
+    expect_refused(in_shell(bound, words), "big.jsonl: longer than 256 MiB");
   fs::resize_file(recorded_stack() / "road.jsonl", std::uintmax_t{1} << 30);
   const auto shown = in_shell(bound, {"show", seen, "--baseline", folder / "baseline"});
   EXPECT_EQ(shown.exit_code, 0) << shown.stderr_text;

@@ -32,38 +32,25 @@ class case_line : public end_to_end {
   }
 };
 
-TEST_F(case_line, is_accepted_when_complete) {
-  const auto configured = configure("family/present;TIER;quick;MEMORY;shared;NEEDS;host;TIMEOUT;60");
-  EXPECT_EQ(configured.exit_code, 0) << configured.stderr_text;
-}
-
-TEST_F(case_line, is_refused_without_a_tier) {
-  const auto configured = configure("family/present;MEMORY;shared;NEEDS;host;TIMEOUT;60");
-  EXPECT_EQ(configured.exit_code, 1);
-  EXPECT_THAT(configured.stderr_text, HasSubstr("TIER is missing or wrong"));
-}
-
-TEST_F(case_line, is_refused_without_a_memory_class) {
-  EXPECT_THAT(configure("family/present;TIER;quick;NEEDS;host;TIMEOUT;60").stderr_text,
-              HasSubstr("MEMORY is missing or wrong"));
-}
-
-TEST_F(case_line, is_refused_without_a_timeout_or_with_zero) {
-  EXPECT_THAT(configure("family/present;TIER;quick;MEMORY;shared;NEEDS;host").stderr_text,
-              HasSubstr("TIMEOUT is missing or wrong"));
-  EXPECT_THAT(configure("family/present;TIER;quick;MEMORY;shared;NEEDS;host;TIMEOUT;0").stderr_text,
-              HasSubstr("TIMEOUT is missing or wrong"));
-}
-
-TEST_F(case_line, may_ask_for_parts_but_not_for_none) {
-  EXPECT_EQ(configure("family/present;TIER;quick;MEMORY;shared;NEEDS;host;TIMEOUT;60;PARTS;3").exit_code, 0);
-  EXPECT_THAT(configure("family/present;TIER;quick;MEMORY;shared;NEEDS;host;TIMEOUT;60;PARTS;0").stderr_text,
-              HasSubstr("PARTS is missing or wrong"));
-}
-
-TEST_F(case_line, is_refused_without_its_file) {
-  EXPECT_THAT(configure("family/absent;TIER;quick;MEMORY;shared;NEEDS;host;TIMEOUT;60").stderr_text,
-              HasSubstr("there is no cases/family/absent.cpp"));
+TEST_F(case_line, is_accepted_when_complete_and_refused_without_any_of_its_parts) {
+  for (const char* whole : {"", ";PARTS;3"}) {
+    const auto configured =
+        configure(std::string("family/present;TIER;quick;MEMORY;shared;NEEDS;host;TIMEOUT;60") + whole);
+    EXPECT_EQ(configured.exit_code, 0) << configured.stderr_text;
+  }
+  for (const auto& [line, why] :
+       {std::pair{"family/present;MEMORY;shared;NEEDS;host;TIMEOUT;60", "TIER is missing or wrong"},
+        {"family/present;TIER;quick;NEEDS;host;TIMEOUT;60", "MEMORY is missing or wrong"},
+        {"family/present;TIER;quick;MEMORY;shared;NEEDS;host", "TIMEOUT is missing or wrong"},
+        {"family/present;TIER;quick;MEMORY;shared;NEEDS;host;TIMEOUT;0", "TIMEOUT is missing or wrong"},
+        {"family/present;TIER;quick;MEMORY;shared;NEEDS;host;TIMEOUT;60;PARTS;0",
+         "PARTS is missing or wrong"},
+        {"family/absent;TIER;quick;MEMORY;shared;NEEDS;host;TIMEOUT;60",
+         "there is no cases/family/absent.cpp"}}) {
+    const auto configured = configure(line);
+    EXPECT_EQ(configured.exit_code, 1) << why;
+    EXPECT_THAT(configured.stderr_text, HasSubstr(why));
+  }
 }
 
 TEST_F(case_line, of_a_case_that_is_made_needs_no_file_but_everything_else) {

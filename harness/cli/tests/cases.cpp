@@ -19,10 +19,12 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace cufault {
@@ -31,33 +33,23 @@ std::vector<failure_case> framework_cases(const std::string& family,
 }
 
 const std::vector<cufault::case_properties>& cufault::all_properties() {
-  static const std::vector<case_properties> all{
-      {"road.create", "quick", "host", memory_class::shared, 60},
-      {"road.compared", "full", "host", memory_class::shared, 60},
-      {"road.configured", "full", "host", memory_class::shared, 60},
-      {"road.ladder", "quick", "host", memory_class::shared, 60},
-      {"road.limits", "quick", "host", memory_class::shared, 60},
-      {"road.set_up", "quick", "host", memory_class::shared, 60},
-      {"road.ends", "quick", "host", memory_class::shared, 60},
-      {"road.races", "quick", "host", memory_class::shared, 60},
-      {"road.moves", "nightly", "host", memory_class::shared, 60},
-      {"road.rows", "quick", "host", memory_class::shared, 60},
-      {"road.shared", "quick", "host", memory_class::shared, 60},
-      {"road.twin", "quick", "host", memory_class::shared, 60},
-      {"road.on_a_gpu", "quick", "gpu", memory_class::exclusive, 60},
-      {"pytorch.on_the_cpu", "quick", "host", memory_class::shared, 60, false, true},
-      {"pytorch.operations", "full", "host", memory_class::shared, 60, false, true},
-      {"matrix.absent", "quick", "host", memory_class::shared, 60},
-      {"matrix.alone", "quick", "host", memory_class::shared, 60},
-      {"matrix.early", "quick", "host", memory_class::shared, 60},
-      {"matrix.harmless", "full", "host", memory_class::shared, 60},
-      {"matrix.held", "quick", "host", memory_class::shared, 60},
-      {"matrix.full", "quick", "host", memory_class::shared, 60},
-      {"matrix.held_early", "quick", "host", memory_class::shared, 60},
-      {"matrix.older_library", "quick", "host", memory_class::shared, 60},
-      {"matrix.spoilt_proof", "quick", "host", memory_class::shared, 60},
-      {"matrix.lasting", "quick", "host", memory_class::shared, 60},
-      {"sweep.road", "nightly", "host", memory_class::shared, 60}};
+  static const std::vector<case_properties> all = [] {
+    std::vector<case_properties> of_all;
+    for (const char* name :
+         {"road.create", "road.ladder", "road.limits", "road.set_up", "road.ends", "road.races", "road.rows",
+          "road.shared", "road.twin", "matrix.absent", "matrix.alone", "matrix.early", "matrix.held",
+          "matrix.full", "matrix.held_early", "matrix.older_library", "matrix.spoilt_proof",
+          "matrix.lasting"})
+      of_all.push_back({name, "quick", "host", memory_class::shared, 60});
+    for (const char* name : {"road.compared", "road.configured", "matrix.harmless"})
+      of_all.push_back({name, "full", "host", memory_class::shared, 60});
+    for (const char* name : {"road.moves", "sweep.road"})
+      of_all.push_back({name, "nightly", "host", memory_class::shared, 60});
+    of_all.push_back({"road.on_a_gpu", "quick", "gpu", memory_class::exclusive, 60});
+    of_all.push_back({"pytorch.on_the_cpu", "quick", "host", memory_class::shared, 60, false, true});
+    of_all.push_back({"pytorch.operations", "full", "host", memory_class::shared, 60, false, true});
+    return of_all;
+  }();
   return all;
 }
 
@@ -97,49 +89,41 @@ void search(trial& t) {
   create(t);
 }
 
-failure_case road_create() {
+/// "road.NAME", with a control.
+failure_case road(const char* name, const char* summary, void (*control)(trial&) = create) {
   failure_case c;
-  c.name = "road.create";
-  c.summary = "a fake failure";
-  c.arms = {{.name = "control",
-             .kind = arm_kind::control,
-             .body = create,
-             .needs = need::host,
-             .environment = order("ROAD_CONTROL", "0"),
-             .shares_process = true},
-            {.name = "fault",
-             .kind = arm_kind::fault,
-             .claims = {"S0-5"},
-             .body = create,
-             .needs = need::host,
-             .environment = order("ROAD_FAULT", "3"),
-             .timeout = std::chrono::seconds(2),
-             .shares_process = true},
-            {.name = "remedy",
-             .kind = arm_kind::remedy,
-             .claims = {"S0-14"},
-             .body = fail_then_apply,
-             .needs = need::host,
-             .timeout = std::chrono::seconds(10)},
-            {.name = "dead_end",
-             .kind = arm_kind::dead_end,
-             .body = create,
-             .needs = need::host,
-             .environment = order("ROAD_DEAD_END", "3"),
-             .shares_process = true}};
+  c.name = std::string("road.") + name;
+  c.summary = summary;
+  c.arms = {{.name = "control", .kind = arm_kind::control, .body = control, .needs = need::host}};
+  return c;
+}
+
+arm& add_fault(failure_case& c, const char* name, std::function<void(trial&)> body) {
+  return c.arms.emplace_back(
+      arm{.name = name, .kind = arm_kind::fault, .body = std::move(body), .needs = need::host});
+}
+
+failure_case road_create() {
+  failure_case c = road("create", "a fake failure");
+  arm& fault = add_fault(c, "fault", create);
+  fault.claims = {"S0-5"};
+  fault.environment = order("ROAD_FAULT", "3");
+  fault.timeout = std::chrono::seconds(2);
+  arm& remedy = add_fault(c, "remedy", fail_then_apply);
+  remedy.kind = arm_kind::remedy;
+  remedy.claims = {"S0-14"};
+  remedy.timeout = std::chrono::seconds(10);
+  arm& dead_end = add_fault(c, "dead_end", create);
+  dead_end.kind = arm_kind::dead_end;
+  dead_end.environment = order("ROAD_DEAD_END", "3");
+  c.arms[0].environment = order("ROAD_CONTROL", "0");
+  for (arm& a : c.arms) a.shares_process = a.name != "remedy";
   return c;
 }
 
 failure_case road_levels() {
-  failure_case c;
-  c.name = "road.ladder";
-  c.summary = "an edge at 37";
-  c.arms = {{.name = "control", .kind = arm_kind::control, .body = create, .needs = need::host},
-            {.name = "climb",
-             .kind = arm_kind::fault,
-             .body = search,
-             .needs = need::host,
-             .levels = level_range{"rungs", {0, 16, 64, 128}, 1}}};
+  failure_case c = road("ladder", "an edge at 37");
+  add_fault(c, "climb", search).levels = level_range{"rungs", {0, 16, 64, 128}, 1};
   return c;
 }
 
@@ -151,27 +135,15 @@ void count_files(trial& t) {
 }
 
 failure_case road_limits() {
-  failure_case c;
-  c.name = "road.limits";
-  c.summary = "a trial that limits itself";
-  c.arms = {{.name = "control", .kind = arm_kind::control, .body = count_files, .needs = need::host},
-            {.name = "limited",
-             .kind = arm_kind::fault,
-             .body = count_files,
-             .needs = need::host,
-             .limits = {.open_files = 64}}};
+  failure_case c = road("limits", "a trial that limits itself", count_files);
+  add_fault(c, "limited", count_files).limits = {.open_files = 64};
   return c;
 }
 
 failure_case road_set_up() {
-  failure_case c;
-  c.name = "road.set_up";
-  c.summary = "set-up that fails";
-  c.arms = {{.name = "control",
-             .kind = arm_kind::control,
-             .body = [](trial&) { throw setup_failed("the table is not laid"); },
-             .needs = need::host},
-            {.name = "fault", .kind = arm_kind::fault, .body = create, .needs = need::host}};
+  failure_case c =
+      road("set_up", "set-up that fails", [](trial&) { throw setup_failed("the table is not laid"); });
+  add_fault(c, "fault", create);
   return c;
 }
 
@@ -293,37 +265,25 @@ void hear_the_library_log(trial& t) {
 }
 
 failure_case road_rows() {
-  failure_case c;
-  c.name = "road.rows";
-  c.summary = "tables of calls";
-  const auto add = [&](const char* name, arm_kind kind, void (*body)(trial&)) {
-    c.arms.push_back(arm{.name = name, .kind = kind, .body = body, .needs = need::host});
-  };
-  add("control", arm_kind::control, create);
-  add("rows", arm_kind::fault, rows);
-  add("rows_without_set_up", arm_kind::fault, rows_without_set_up);
-  add("crash_between_rows", arm_kind::fault, crash_between_rows);
-  add("late_between_rows", arm_kind::fault, late_between_rows);
-  add("slow_row", arm_kind::fault, slow_row);
-  add("row_without_its_function", arm_kind::fault, row_without_its_function);
-  add("hear_the_library_log", arm_kind::fault, hear_the_library_log);
+  failure_case c = road("rows", "tables of calls");
+  add_fault(c, "rows", rows);
+  add_fault(c, "rows_without_set_up", rows_without_set_up);
+  add_fault(c, "crash_between_rows", crash_between_rows);
+  add_fault(c, "late_between_rows", late_between_rows);
+  add_fault(c, "slow_row", slow_row);
+  add_fault(c, "row_without_its_function", row_without_its_function);
+  add_fault(c, "hear_the_library_log", hear_the_library_log);
   return c;
 }
 
 failure_case road_ends() {
-  failure_case c;
-  c.name = "road.ends";
-  c.summary = "unusual ends and beginnings of trials";
-  const auto add = [&](const char* name, arm_kind kind, void (*body)(trial&)) -> arm& {
-    return c.arms.emplace_back(arm{.name = name, .kind = kind, .body = body, .needs = need::host});
-  };
-  add("control", arm_kind::control, create);
-  add("litter", arm_kind::fault, litter_and_crash);
-  add("at_exit", arm_kind::fault, destroy_at_exit);
-  add("fork", arm_kind::fault, create_in_a_child);
-  add("fork_crash", arm_kind::fault, crash_in_a_child).claims = {"S0-6"};
-  add("thorough", arm_kind::fault, create);
-  arm& mixed = add("other_pair", arm_kind::fault, load_the_other_pair);
+  failure_case c = road("ends", "unusual ends and beginnings of trials");
+  add_fault(c, "litter", litter_and_crash);
+  add_fault(c, "at_exit", destroy_at_exit);
+  add_fault(c, "fork", create_in_a_child);
+  add_fault(c, "fork_crash", crash_in_a_child).claims = {"S0-6"};
+  add_fault(c, "thorough", create);
+  arm& mixed = add_fault(c, "other_pair", load_the_other_pair);
   mixed.other_cublas = mixed.binds_itself = true;
   c.in_tier = {"control", "litter", "at_exit", "fork", "fork_crash", "other_pair"};
   return c;
@@ -350,27 +310,17 @@ void find_that_memory_moved_once(trial& t) {
 }
 
 failure_case road_moves() {
-  failure_case c;
-  c.name = "road.moves";
-  c.summary = "another process moves device memory";
-  c.arms = {
-      {.name = "control", .kind = arm_kind::control, .body = create, .needs = need::host},
-      {.name = "once", .kind = arm_kind::fault, .body = find_that_memory_moved_once, .needs = need::host}};
+  failure_case c = road("moves", "another process moves device memory");
+  add_fault(c, "once", find_that_memory_moved_once);
   return c;
 }
 
 failure_case road_races() {
-  failure_case c;
-  c.name = "road.races";
-  c.summary = "one in four fails";
+  failure_case c = road("races", "one in four fails");
   c.failures = {"F-MEM-01", "F-NONE-01"};  // the second one is of no legend
-  c.arms = {{.name = "control", .kind = arm_kind::control, .body = create, .needs = need::host},
-            {.name = "now_and_then",
-             .kind = arm_kind::fault,
-             .body = fail_now_and_then,
-             .needs = need::host,
-             .repeats = 20,
-             .races = "a counter"}};
+  arm& now_and_then = add_fault(c, "now_and_then", fail_now_and_then);
+  now_and_then.repeats = 20;
+  now_and_then.races = "a counter";
   return c;
 }
 
@@ -390,13 +340,9 @@ void ask_for_too_much(trial&) {
 }
 
 failure_case road_counterpart() {
-  failure_case c;
-  c.name = "road.twin";
-  c.summary = "more host memory than there is";
-  c.arms = {
-      {.name = "control", .kind = arm_kind::control, .body = create, .needs = need::host},
-      {.name = "too_much", .kind = arm_kind::fault, .body = ask_for_too_much, .needs = need::host},
-      {.name = "too_much_twice", .kind = arm_kind::fault, .body = ask_for_too_much, .needs = need::host}};
+  failure_case c = road("twin", "more host memory than there is");
+  add_fault(c, "too_much", ask_for_too_much);
+  add_fault(c, "too_much_twice", ask_for_too_much);
   const auto rule = [](const char* more) {
     return R"({"rules": [{"function": "malloc", "min_bytes": )" + std::to_string(refused_by_rule) +
            R"(, "max_bytes": )" + std::to_string(refused_by_rule) + R"(, "return": "ENOMEM")" + more + "}]}";
@@ -413,36 +359,31 @@ void tell_process(trial& t) {
   create(t);
 }
 
-void tell_and(trial& t, void (*leave)()) {
-  tell_process(t);
-  leave();
-}
-
 failure_case road_shared() {
-  failure_case c;
-  c.name = "road.shared";
-  c.summary = "trials one after another in a process";
-  const auto add = [&](const char* name, arm_kind kind, std::function<void(trial&)> body) -> arm& {
-    arm& a =
-        c.arms.emplace_back(arm{.name = name, .kind = kind, .body = std::move(body), .needs = need::host});
+  failure_case c = road("shared", "trials one after another in a process", tell_process);
+  c.arms[0].shares_process = true;
+  const auto add = [&](const char* name, std::function<void(trial&)> body) -> arm& {
+    arm& a = add_fault(c, name, std::move(body));
     a.shares_process = true;
     return a;
   };
-  const auto leaving = [&](const char* name, void (*leave)()) -> arm& {
-    return add(name, arm_kind::fault, [leave](trial& t) { tell_and(t, leave); });
+  const auto leaving = [&](const char* name, void (*leave)()) {
+    add(name, [leave](trial& t) {
+      tell_process(t);
+      leave();
+    });
   };
-  add("control", arm_kind::control, tell_process);
-  add("nothing", arm_kind::fault, tell_process);
-  add("nothing_again", arm_kind::fault, tell_process);
-  add("apart", arm_kind::fault, tell_process).shares_process = false;
+  add("nothing", tell_process);
+  add("nothing_again", tell_process);
+  add("apart", tell_process).shares_process = false;
   const auto ends_batch = [](trial& t) {
     tell_process(t);
     t.share_no_further("it says so");
   };
-  add("batch_ends", arm_kind::fault, ends_batch).batch = "batch";
-  add("batch_goes_on", arm_kind::fault, tell_process).batch = "batch";
-  add("elsewhere", arm_kind::fault, tell_process).environment = {{"FAKE_CUBLAS_CREATE", "3"}};
-  add("repeats", arm_kind::fault, tell_process).repeats = 3;
+  add("batch_ends", ends_batch).batch = "batch";
+  add("batch_goes_on", tell_process).batch = "batch";
+  add("elsewhere", tell_process).environment = {{"FAKE_CUBLAS_CREATE", "3"}};
+  add("repeats", tell_process).repeats = 3;
   leaving("a_descriptor", [] { static_cast<void>(dup(STDERR_FILENO)); });
   leaving("the_environment", [] { setenv("ROAD_LITTER", "1", 1); });
   leaving("a_variable_less", [] { unsetenv("HOME"); });
@@ -457,16 +398,16 @@ failure_case road_shared() {
     if (fork() == 0)
       while (true) pause();
   });
-  add("set_up", arm_kind::fault, [](trial&) { throw not_provoked("nothing to share"); });
-  add("crash", arm_kind::fault, [](trial&) { CUFAULT_OBSERVE_AS("cublasSgemm", "crash", crash()); });
-  add("exit", arm_kind::fault, [](trial&) { _exit(5); });
-  add("hang", arm_kind::fault, [](trial&) {
+  add("set_up", [](trial&) { throw not_provoked("nothing to share"); });
+  add("crash", [](trial&) { CUFAULT_OBSERVE_AS("cublasSgemm", "crash", crash()); });
+  add("exit", [](trial&) { _exit(5); });
+  add("hang", [](trial&) {
     observe_call({"cublasSgemm", "hang"}, []() -> status_record {
       while (true) pause();
     });
   }).timeout = std::chrono::seconds(1);
-  add("fork", arm_kind::fault, create_in_a_child);
-  add("folder", arm_kind::fault, [](trial& t) {
+  add("fork", create_in_a_child);
+  add("folder", [](trial& t) {
     static_cast<void>(t.scratch());
     create(t);
   });
@@ -474,11 +415,9 @@ failure_case road_shared() {
 }
 
 failure_case road_on_a_gpu() {
-  failure_case c;
-  c.name = "road.on_a_gpu";
-  c.summary = "needs a GPU";
-  c.arms = {{.name = "control", .kind = arm_kind::control, .body = create},
-            {.name = "fault", .kind = arm_kind::fault, .body = create}};
+  failure_case c = road("on_a_gpu", "needs a GPU");
+  add_fault(c, "fault", create);
+  for (arm& a : c.arms) a.needs = need::gpu;
   return c;
 }
 
@@ -572,10 +511,7 @@ void create_as_configured(trial&) {
 }
 
 failure_case road_configured() {
-  failure_case c;
-  c.name = "road.configured";
-  c.summary = "creates in the usual environment";
-  c.add("control", arm_kind::control, "the library fails in no way", create).needs = need::host;
+  failure_case c = road("configured", "creates in the usual environment");
   c.add("create", arm_kind::fault, "as the environment has it", create_as_configured).needs = need::host;
   return c;
 }

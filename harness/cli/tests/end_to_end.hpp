@@ -4,6 +4,7 @@
 
 #include "harness/system/process.hpp"
 #include "harness/system/tests/plain_environment.hpp"
+#include "reports/base/files.hpp"
 #include "reports/model/record.hpp"
 
 #include <gmock/gmock.h>
@@ -85,6 +86,15 @@ class end_to_end : public testing::Test {
             {"DOCTOR_FAKE_UNUSED", "1"}};
   }
 
+  /// In one line on standard error, which has these words.
+  static void expect_refused(const process_result& seen, const std::string& words) {
+    EXPECT_EQ(seen.exit_code, 2) << words;
+    EXPECT_EQ(seen.stdout_text, "") << words;
+    EXPECT_THAT(seen.stderr_text,
+                testing::AllOf(testing::StartsWith("cufault: "), testing::HasSubstr(words)));
+    EXPECT_EQ(std::count(seen.stderr_text.begin(), seen.stderr_text.end(), '\n'), 1) << seen.stderr_text;
+  }
+
   [[nodiscard]] std::vector<fs::path> files(const char* extension) const {
     std::vector<fs::path> found;
     if (!fs::exists(folder / "records")) return found;
@@ -95,6 +105,17 @@ class end_to_end : public testing::Test {
     std::sort(found.begin(), found.end(),
               [](fs::path a, fs::path b) { return a.replace_extension() < b.replace_extension(); });
     return found;
+  }
+
+  process_result preflight(const std::map<std::string, std::string>& environment = {}) {
+    return cufault(
+        {"preflight", "--records", folder / "records", "--cublas", fs::path(fake_cublas_folder) / "a"},
+        environment);
+  }
+  process_result floor(std::vector<std::string> more = {},
+                       const std::map<std::string, std::string>& environment = {}) {
+    more.insert(more.begin(), {"floor", "--records", folder / "records"});
+    return cufault(more, environment);
   }
 
   process_result add(const fs::path& made, const std::vector<std::string>& more = {}) {

@@ -64,11 +64,10 @@ TEST_F(end_to_end, leaves_nothing_behind) {
 
 TEST_F(end_to_end, tells_of_what_was_left_behind) {
   const fs::path litter = folder / "temporary" / "cufault-trial-999999999-AbCdEf";
-  const std::string records = folder / "records", fake = fs::path(FAKE_CUBLAS_DIR) / "a";
-  cufault({"preflight", "--records", records, "--cublas", fake});
+  preflight();
   run({"road.create"});
   fs::create_directories(litter);
-  const auto seen = cufault({"floor", "--records", records});
+  const auto seen = floor();
   EXPECT_EQ(seen.exit_code, 1);
   EXPECT_THAT(seen.stderr_text, HasSubstr(litter.string()));
   EXPECT_THAT(seen.stdout_text, HasSubstr("1 cases were executed; the floor is 1\n"));
@@ -77,10 +76,9 @@ TEST_F(end_to_end, tells_of_what_was_left_behind) {
 TEST_F(end_to_end, holds_nothing_against_trials_that_others_left) {
   const fs::path home = folder / "home", older = folder / "temporary" / "cufault-trial-999999999-AbCdEf",
                  others = folder / "temporary" / "cufault-trial-999999999-GhIjKl";
-  const std::string records = folder / "records", fake = fs::path(FAKE_CUBLAS_DIR) / "a";
   fs::create_directories(older);
   fs::last_write_time(older, fs::file_time_type::clock::now() - std::chrono::hours(1));
-  cufault({"preflight", "--records", records, "--cublas", fake});
+  preflight();
   run({"road.create"});
   fs::create_directories(home / ".nv" / "ComputeCache");
   fs::create_symlink("nowhere", home / ".nv" / "broken");
@@ -89,7 +87,7 @@ TEST_F(end_to_end, holds_nothing_against_trials_that_others_left) {
     fs::create_directories(others);
     ASSERT_EQ(chown(others.c_str(), 65534, 65534), 0);
   }
-  const auto seen = cufault({"floor", "--records", records}, {{"HOME", home}});
+  const auto seen = floor({}, {{"HOME", home}});
   EXPECT_EQ(seen.exit_code, 0) << seen.stderr_text;
   EXPECT_THAT(seen.stdout_text, AllOf(HasSubstr("note: "), HasSubstr(home / ".nv" / "ComputeCache/index")));
 }
@@ -97,12 +95,8 @@ TEST_F(end_to_end, holds_nothing_against_trials_that_others_left) {
 TEST_F(end_to_end, runs_nothing_where_no_trial_gets_a_folder) {
   std::ofstream(folder / "a_file") << "in the way";
   for (const std::string& unusable : {std::string("/nonexistent"), (folder / "a_file").string()}) {
-    const auto seen = run({"road.create"}, {{"TMPDIR", unusable}});
-    EXPECT_EQ(seen.exit_code, 2);
-    EXPECT_EQ(seen.stdout_text, "");
-    EXPECT_THAT(seen.stderr_text,
-                testing::StartsWith("cufault: no temporary folder can be made (TMPDIR=" + unusable + "): "));
-    EXPECT_EQ(std::count(seen.stderr_text.begin(), seen.stderr_text.end(), '\n'), 1) << seen.stderr_text;
+    expect_refused(run({"road.create"}, {{"TMPDIR", unusable}}),
+                   "no temporary folder can be made (TMPDIR=" + unusable + "): ");
     EXPECT_TRUE(files(".jsonl").empty());
   }
   EXPECT_EQ(run({"road.create"}).exit_code, 0);
@@ -250,13 +244,6 @@ TEST_F(end_to_end, takes_fewer_trials_of_an_arm_that_races_below_the_nightly_tie
   EXPECT_EQ(trials({"--tier", "nightly", "--repeats", "4"}), std::pair(std::size_t{4}, std::size_t{3}));
 }
 
-TEST_F(end_to_end, is_unresolved_when_the_control_fails) {
-  add_what_is_seen();
-  const auto seen = run({"road.create"}, {{"ROAD_CONTROL", "14"}});
-  EXPECT_EQ(seen.exit_code, 2);
-  EXPECT_THAT(seen.stdout_text, HasSubstr("4 UNRESOLVED"));
-}
-
 TEST_F(end_to_end, is_unresolved_when_set_up_fails) {
   const auto seen = run({"road.set_up"});
   EXPECT_EQ(seen.exit_code, 2);
@@ -283,34 +270,20 @@ TEST_F(end_to_end, applies_the_limits_of_an_arm_to_its_trial_alone) {
   EXPECT_EQ(may_open("limited"), 64);
 }
 
-TEST_F(end_to_end, is_skipped_when_nothing_could_be_provoked) {
-  const auto seen = run({"road.on_a_gpu"});
-  EXPECT_EQ(seen.exit_code, 77);
-  EXPECT_THAT(seen.stdout_text, HasSubstr("2 arms of 1 case need a GPU and were not run"));
-}
-
-TEST_F(end_to_end, fails_without_a_gpu_when_one_is_required) {
-  const auto seen = run({"road.create"}, {{"CUFAULT_REQUIRE_GPU", "1"}});
-  EXPECT_EQ(seen.exit_code, 1);
-  EXPECT_THAT(seen.stderr_text, HasSubstr("CUFAULT_REQUIRE_GPU is set and there is no GPU"));
-}
-
 TEST_F(end_to_end, leaves_files_of_its_report_with_an_error_where_it_cannot_begin) {
   const std::string junit = folder / "run.xml", ctrf = folder / "run.json";
-  const auto text_of = [](const std::string& file) {
-    std::ostringstream text;
-    text << std::ifstream(file).rdbuf();
-    return text.str();
-  };
-  const std::vector<std::string> words{"road.create", "--junit", junit, "--ctrf", ctrf};
+  const std::string page = folder / "summary.md";
+  const std::vector<std::string> words{"road.create", "--junit", junit, "--ctrf", ctrf, "--markdown", page};
   EXPECT_EQ(run(words).exit_code, 0);
-  EXPECT_THAT(text_of(junit), AllOf(HasSubstr("name=\"road.create\""), Not(HasSubstr("cufault.run"))));
+  EXPECT_THAT(read_text(ctrf), HasSubstr(R"("name":"road.create/fault")"));
+  EXPECT_THAT(read_text(page), testing::StartsWith("## cufault run: "));
+  EXPECT_THAT(read_text(junit), AllOf(HasSubstr("name=\"road.create\""), Not(HasSubstr("cufault.run"))));
   EXPECT_EQ(run(words, {{"CUFAULT_REQUIRE_GPU", "1"}}).exit_code, 1);
-  EXPECT_THAT(text_of(junit),
+  EXPECT_THAT(read_text(junit),
               AllOf(HasSubstr("<testsuite name=\"cufault.run\""), HasSubstr(" errors=\"1\""),
                     HasSubstr("<error type=\"UNRESOLVED\" message=\"CUFAULT_REQUIRE_GPU is set and"),
                     Not(HasSubstr("road.create\" timestamp"))));
-  EXPECT_THAT(text_of(ctrf), AllOf(HasSubstr("\"failed\":1"), HasSubstr("CUFAULT_REQUIRE_GPU is set and")));
+  EXPECT_THAT(read_text(ctrf), AllOf(HasSubstr("\"failed\":1"), HasSubstr("CUFAULT_REQUIRE_GPU is set and")));
   EXPECT_EQ(run(words, {{"CUFAULT_REQUIRE_GPU", "1"}}).exit_code, 1) << "also where the files are there";
 }
 

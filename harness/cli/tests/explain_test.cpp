@@ -26,13 +26,7 @@ using testing::StartsWith;
 
 class explain_command : public testing::Test {
  protected:
-  void SetUp() override {
-    forget_settings_of_cufault();
-    std::string pattern = (fs::temp_directory_path() / "cufault-explain-XXXXXX").string();
-    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-    folder = pattern;
-  }
-  void TearDown() override { fs::remove_all(folder); }
+  void SetUp() override { forget_settings_of_cufault(); }
 
   static process_result run(std::vector<std::string> argv) {
     spawn_options options;
@@ -56,7 +50,8 @@ class explain_command : public testing::Test {
   static std::size_t lines(const std::string& text) {
     return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
   }
-  fs::path folder;
+  const temporary_folder made{"cufault-explain-"};
+  const fs::path folder = made.path();
 };
 
 const char* const failure =

@@ -46,24 +46,15 @@ TEST_F(end_to_end_beside_another_program, wants_it_behind_dashes) {
                                              {"trace"},
                                              {"trace", "echo", "ran"},
                                              {"trace", "echo", "--x", "ran"}}) {
-    const auto seen = cufault(words);
-    EXPECT_EQ(seen.exit_code, 2);
-    EXPECT_EQ(seen.stdout_text, "");
-    EXPECT_THAT(seen.stderr_text, HasSubstr(" behind --, as in: cufault " + words[0]));
-    EXPECT_EQ(std::count(seen.stderr_text.begin(), seen.stderr_text.end(), '\n'), 1) << seen.stderr_text;
+    expect_refused(cufault(words), " behind --, as in: cufault " + words[0]);
   }
 }
 
 TEST_F(end_to_end_beside_another_program, refuses_empty_rules_and_a_log_that_cannot_be_written) {
-  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
-           {"--rules", ""}, {"--fail", ""}, {"--fail", " "}, {"--log", ""}, {"--log", folder}}) {
-    const auto seen = cufault({"inject", words[0], words[1], "--", "echo", "ran"});
-    EXPECT_EQ(seen.exit_code, 2) << words[0];
-    EXPECT_EQ(seen.stdout_text, "") << words[0];
-    EXPECT_EQ(std::count(seen.stderr_text.begin(), seen.stderr_text.end(), '\n'), 1) << seen.stderr_text;
-  }
-  EXPECT_EQ(cufault({"inject", "--log", folder, "--", "echo"}).stderr_text,
-            "cufault: " + folder.string() + ": Is a directory\n");
+  for (const std::vector<std::string>& words :
+       std::vector<std::vector<std::string>>{{"--rules", ""}, {"--fail", ""}, {"--fail", " "}, {"--log", ""}})
+    expect_refused(cufault({"inject", words[0], words[1], "--", "echo", "ran"}), words[0] + ": is empty");
+  expect_refused(cufault({"inject", "--log", folder, "--", "echo"}), folder.string() + ": Is a directory\n");
 }
 
 TEST_F(end_to_end_beside_another_program, leaves_rules_of_the_environment_where_it_has_none) {

@@ -86,17 +86,12 @@ TEST_F(end_to_end, names_the_causes_of_a_status_and_a_status_that_nothing_return
   for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 100U) << line;
   const auto page = cufault({"causes", "--page", "cuda_memory_allocation", recorded});
   EXPECT_THAT(page.stdout_text, HasSubstr("\n## What you see\n")) << "Markdown is for a file";
-  const auto typo = cufault({"causes", "CUBLAS_STATUS_ALOC_FAILED", recorded});
-  EXPECT_EQ(typo.exit_code, 2);
-  EXPECT_EQ(typo.stderr_text,
-            "cufault: no recorded call returned CUBLAS_STATUS_ALOC_FAILED; statuses are spelt as in "
-            "CUBLAS_STATUS_INTERNAL_ERROR, INTERNAL_ERROR or 14; did you mean CUBLAS_STATUS_ALLOC_FAILED?\n");
-  for (const char* nothing : {"", " "}) {
-    const auto refused = cufault({"causes", nothing, recorded});
-    EXPECT_EQ(refused.exit_code, 2);
-    EXPECT_EQ(refused.stdout_text, "") << "steps that succeed have no status";
-    EXPECT_EQ(refused.stderr_text, "cufault: STATUS: is empty; see cufault causes --help\n");
-  }
+  expect_refused(
+      cufault({"causes", "CUBLAS_STATUS_ALOC_FAILED", recorded}),
+      "no recorded call returned CUBLAS_STATUS_ALOC_FAILED; statuses are spelt as in "
+      "CUBLAS_STATUS_INTERNAL_ERROR, INTERNAL_ERROR or 14; did you mean CUBLAS_STATUS_ALLOC_FAILED?\n");
+  for (const char* nothing : {"", " "})  // steps that succeed have no status
+    expect_refused(cufault({"causes", nothing, recorded}), "STATUS: is empty; see cufault causes --help\n");
   fs::remove_all(folder / "records");
   run({"road.create"}, {{"ROAD_CONTROL", "14"}});
   const auto silenced =
@@ -441,17 +436,6 @@ TEST_F(end_to_end, merges_records_and_names_them_by_file) {
   EXPECT_EQ(cufault({"merge", recorded[0]}).exit_code, 0);
 }
 
-TEST_F(end_to_end, writes_a_run_in_the_formats_of_ci) {
-  const auto seen = run({"road.create", "--ctrf", (folder / "ctrf.json").string(), "--markdown",
-                         (folder / "summary.md").string()});
-  EXPECT_THAT(seen.stdout_text, HasSubstr("record: "));
-  std::stringstream ctrf, page;
-  ctrf << std::ifstream(folder / "ctrf.json").rdbuf();
-  page << std::ifstream(folder / "summary.md").rdbuf();
-  EXPECT_THAT(ctrf.str(), HasSubstr(R"("name":"road.create/fault")"));
-  EXPECT_THAT(page.str(), testing::StartsWith("## cufault run: "));
-}
-
 TEST_F(end_to_end, compares_nothing_with_nothing_as_bad_input) {
   run({"road.on_a_gpu"});
   const std::string only = files(".jsonl").at(0);
@@ -459,13 +443,17 @@ TEST_F(end_to_end, compares_nothing_with_nothing_as_bad_input) {
 }
 
 #ifdef CUFAULT_PROGRAM  // with all cases in it
-TEST_F(end_to_end, names_only_claims_and_field_failures_of_the_ledgers) {
+std::string said_with_all_cases(std::vector<std::string> words) {
   spawn_options options;
   options.keep_output = 4u << 20;
-  options.argv = {CUFAULT_PROGRAM, "list", "--json"};
-  const auto listed = nlohmann::json::parse(run_process(options, {}).stdout_text);
-  options.argv = {CUFAULT_PROGRAM, "claims", "--json", SMALL_RECORDS};
-  const std::string ledger = run_process(options, {}).stdout_text;
+  options.argv = std::move(words);
+  options.argv.insert(options.argv.begin(), CUFAULT_PROGRAM);
+  return run_process(options, {}).stdout_text;
+}
+
+TEST_F(end_to_end, names_only_claims_and_field_failures_of_the_ledgers) {
+  const auto listed = nlohmann::json::parse(said_with_all_cases({"list", "--json"}));
+  const std::string ledger = said_with_all_cases({"claims", "--json", SMALL_RECORDS});
   int tested = 0, shown = 0;
   for (const auto& c : listed["cases"]) {
     for (const auto& f : c["failures"]) {
@@ -484,11 +472,8 @@ TEST_F(end_to_end, names_only_claims_and_field_failures_of_the_ledgers) {
 }
 
 TEST_F(end_to_end, has_a_case_for_every_field_failure_or_says_why_not) {
-  spawn_options options;
-  options.keep_output = 4u << 20;
-  options.argv = {CUFAULT_PROGRAM, "list", "--json"};
   std::set<std::string> shown;
-  const auto listed = nlohmann::json::parse(run_process(options, {}).stdout_text);
+  const auto listed = nlohmann::json::parse(said_with_all_cases({"list", "--json"}));
   for (const auto& c : listed["cases"])
     for (const auto& f : c["failures"]) shown.insert(f["id"].get<std::string>());
   const auto failures = load_failures(CUFAULT_FAILURES_FILE);
@@ -511,22 +496,17 @@ TEST_F(end_to_end, judges_claims_from_records) {
 }
 
 TEST_F(end_to_end, counts_executed_cases_from_the_preflight_to_the_floor) {
-  const std::string records = (folder / "records").string();
-  const std::string fake = (fs::path(FAKE_CUBLAS_DIR) / "a").string();
-  EXPECT_EQ(cufault({"floor", "--records", records}).exit_code, 2) << "no preflight has run";
-  EXPECT_EQ(cufault({"preflight", "--records", records, "--cublas", fake}).exit_code, 77);
-  EXPECT_EQ(cufault({"floor", "--records", records}).exit_code, 1) << "nothing ran";
-  cufault({"preflight", "--records", records, "--cublas", fake});
+  EXPECT_EQ(floor().exit_code, 2) << "no preflight has run";
+  EXPECT_EQ(preflight().exit_code, 77);
+  EXPECT_EQ(floor().exit_code, 1) << "nothing ran";
+  preflight();
   run({"road.create"});
-  EXPECT_EQ(cufault({"floor", "--records", records, "--at-least", "2"}).exit_code, 1);
-  EXPECT_EQ(cufault({"floor", "--records", records, "--at-least", "0"}).exit_code, 2)
-      << "no floor is no gate";
-  cufault({"preflight", "--records", records, "--cublas", fake});
+  EXPECT_EQ(floor({"--at-least", "2"}).exit_code, 1);
+  EXPECT_EQ(floor({"--at-least", "0"}).exit_code, 2) << "no floor is no gate";
+  preflight();
   run({"road.create"});
-  EXPECT_EQ(cufault({"floor", "--records", records}).exit_code, 0);
-  EXPECT_EQ(cufault({"preflight", "--records", records, "--cublas", fake}, {{"CUFAULT_REQUIRE_GPU", "1"}})
-                .exit_code,
-            1);
+  EXPECT_EQ(floor().exit_code, 0);
+  EXPECT_EQ(preflight({{"CUFAULT_REQUIRE_GPU", "1"}}).exit_code, 1);
 }
 
 }  // namespace

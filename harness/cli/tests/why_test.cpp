@@ -58,6 +58,17 @@ std::string text_of(const fs::path& file) {
   return text.str();
 }
 
+/// What the shell prints until nothing writes to it any longer.
+std::string printed_by(const std::string& line) {
+  std::FILE* const said = popen(line.c_str(), "r");
+  std::string all;
+  std::array<char, 4096> piece;
+  for (std::size_t got = 0; (got = fread(piece.data(), 1, piece.size(), said)) > 0;)
+    all.append(piece.data(), got);
+  pclose(said);
+  return all;
+}
+
 class why_command : public testing::Test {
  protected:
   using variables = std::map<std::string, std::string>;
@@ -419,15 +430,8 @@ TEST_F(why_command, loses_nothing_of_processes_that_the_command_leaves) {
   // It writes once the answer is there.
   const std::string done = folder.path() / "done";
   const std::string late = "(while test ! -e " + done + "; do sleep 0.01; done; echo late >&2) & exit 3";
-  std::FILE* said = popen(
-      (std::string(TEST_PROGRAM) + " why -- sh -c '" + late + "' 2>&1; echo exit code $?; touch " + done)
-          .c_str(),
-      "r");
-  std::string all;
-  std::array<char, 4096> piece;
-  for (std::size_t got = 0; (got = fread(piece.data(), 1, piece.size(), said)) > 0;)
-    all.append(piece.data(), got);
-  pclose(said);
+  const std::string all = printed_by(std::string(TEST_PROGRAM) + " why -- sh -c '" + late +
+                                     "' 2>&1; echo exit code $?; touch " + done);
   EXPECT_THAT(lines_of(all), testing::IsSupersetOf({"exit code 3", "late"}));
 }
 
@@ -435,13 +439,8 @@ TEST_F(why_command, says_nothing_of_a_process_whose_first_call_comes_when_the_fo
   const std::string done = folder.path() / "done";
   const std::string late =
       "(while test ! -e " + done + "; do sleep 0.01; done; " + probe + " product; echo late >&2) & exit 0";
-  std::FILE* said =
-      popen((std::string(TEST_PROGRAM) + " why -- sh -c '" + late + "' 2>&1; touch " + done).c_str(), "r");
-  std::string all;
-  std::array<char, 4096> piece;
-  for (std::size_t got = 0; (got = fread(piece.data(), 1, piece.size(), said)) > 0;)
-    all.append(piece.data(), got);
-  pclose(said);
+  const std::string all =
+      printed_by(std::string(TEST_PROGRAM) + " why -- sh -c '" + late + "' 2>&1; touch " + done);
   EXPECT_THAT(lines_of(all), testing::UnorderedElementsAre(HasSubstr(" succeeded after "), "late"));
 }
 
@@ -451,15 +450,8 @@ TEST_F(why_command, holds_no_standard_output_for_processes_that_the_command_leav
   std::ofstream(script) << "(n=0; while test ! -e " << done
                         << " && test $n -lt 2000; do sleep 0.01; n=$((n+1)); done; test -e " << done
                         << " || echo held >&2) > /dev/null < /dev/null &\n";
-  std::FILE* said = popen(("{ x=$(" + std::string(TEST_PROGRAM) + " why -- sh " + script +
-                           "); echo read; touch " + done + "; } 2>&1 | cat")
-                              .c_str(),
-                          "r");
-  std::string all;
-  std::array<char, 4096> piece;
-  for (std::size_t got = 0; (got = fread(piece.data(), 1, piece.size(), said)) > 0;)
-    all.append(piece.data(), got);
-  pclose(said);
+  const std::string all = printed_by("{ x=$(" + std::string(TEST_PROGRAM) + " why -- sh " + script +
+                                     "); echo read; touch " + done + "; } 2>&1 | cat");
   EXPECT_THAT(all, HasSubstr("read\n"));
   EXPECT_THAT(all, Not(HasSubstr("held")));
 }
