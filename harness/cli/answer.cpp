@@ -66,8 +66,7 @@ std::string python_for(const std::string& command) {
 /// Becomes PROGRAM.py. It finds this program and what the build made by CUFAULT and CUFAULT_SHARE. Throws usage_error.
 [[noreturn]] void become_python(const std::string& command, const std::string& program,
                                 std::vector<std::string> words) {
-  words.insert(words.begin(),
-               {python_for("cufault " + command), "-B", answers_folder() / (program + ".py")});
+  words.insert(words.begin(), {python_for("cufault " + command), "-B", answers_folder() / (program + ".py")});
   setenv("CUFAULT", own_path().c_str(), 1);
   setenv("CUFAULT_SHARE", share_folder().c_str(), 1);
   std::vector<char*> argv;

@@ -31,7 +31,7 @@ std::filesystem::path release_notes_file();
 std::filesystem::path known_issues_file();
 std::filesystem::path ctest_folder();  ///< of an installed tree; else it does not exist
 std::filesystem::path explain_folder();
-std::filesystem::path table_file();      ///< which the build makes; it need not exist
+std::filesystem::path table_file();                    ///< which the build makes; it need not exist
 std::filesystem::path answers_folder();                ///< of the programs in Python that commands are
 std::vector<std::filesystem::path> snippet_folders();  ///< of the code that pages print
 std::filesystem::path fetch_cublas_script();     ///< ci/fetch-cublas, with the hashes of wheels beside it
