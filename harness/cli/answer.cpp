@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <iostream>
@@ -126,13 +127,21 @@ CLI::App* add_bare_answer(command_line& line, const char* name, const char* what
 CLI::App* add_answer(command_line& line, const char* name, const char* what, const std::string& codes,
                      const char* schema) {
   CLI::App* const command = add_bare_answer(line, name, what, codes);
-  CLI::Option* const json = command->add_flag("--json", fmt::format("as JSON ({}.schema.json)", schema));
-  command->add_flag("--markdown", "as Markdown")->excludes(json);
+  CLI::Option* const json =
+      add_passed_flag(command, "--json", fmt::format("as JSON ({}.schema.json)", schema));
+  CLI::Option* const markdown = add_passed_flag(command, "--markdown", "as Markdown");
+  json->excludes(markdown);
+  markdown->excludes(json);
   return command;
 }
 
 CLI::Option* add_passed_on(CLI::App* command, const std::string& names, const std::string& what) {
   return command->add_option(names, CLI::callback_t{}, what)->expected(1)->check(not_empty);
+}
+
+CLI::Option* add_passed_flag(CLI::App* command, const std::string& name, const std::string& what) {
+  return command->add_flag_function(
+      name, [](std::int64_t) {}, what);
 }
 
 void add_python_command(command_line& line, const char* name, const char* what, const char* program) {

@@ -20,6 +20,8 @@ CLI::App* add_bare_answer(command_line& line, const char* name, const char* what
 /// An option whose value the program checks.
 CLI::Option* add_passed_on(CLI::App* command, const std::string& names, const std::string& what);
 
+CLI::Option* add_passed_flag(CLI::App* command, const std::string& name, const std::string& what);
+
 /// A command that is NAME.py, or PROGRAM.py where a module of Python has that name: it gets all that stands behind NAME, and its help is its own.
 void add_python_command(command_line& line, const char* name, const char* what,
                         const char* program = nullptr);

@@ -20,7 +20,7 @@ void add_table(command_line& line) {
   add_passed_on(table, "-o,--output", "the SQLite file; its view of arms is called arms")->type_name("FILE");
   add_passed_on(table, "--format", "csv and jsonl: on standard output (default: sqlite)")
       ->check(CLI::IsMember({"sqlite", "csv", "jsonl"}));
-  table->add_flag("--columns", "what each column is, as Markdown");
+  add_passed_flag(table, "--columns", "what each column is");
 }
 
 const register_command frameworks_here{"frameworks", add_frameworks, also(section::program_failed, 7)};

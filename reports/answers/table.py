@@ -10,6 +10,7 @@ from pathlib import Path
 
 import asked  # first: it says which Python is needed
 import store
+import text
 from sqlite3 import Connection
 
 SHOWN = ("arms", "calls", "trials")
@@ -27,10 +28,8 @@ def main(asked_for: asked.Asked) -> int:
     if "columns" in options:
         database = asked_for.database()
         for view in SHOWN:
-            print(f"| column of `{view}` | what it is |\n| --- | --- |")
-            for name, what in columns(database, view):
-                print(f"| `{name}` | {what} |")
-            print()
+            for line in text.table_lines([f"column of {view}", "what it is"], columns(database, view), text.terminal_width() == 0):
+                print(line)
         return 0
     if (form == "sqlite") != (file is not None):
         raise asked.Refused("-o FILE is of --format sqlite, which needs it; csv and jsonl go to standard output")
