@@ -42,8 +42,13 @@ register_command::register_command(const char* command, needs unmet, in_help at)
           command,
           [command, unmet, at](command_line& line) {
             const auto [what, why] = absence_of(command, unmet);
-            CLI::App* absent = line.command(command, what, "", [] { return 0; });
-            absent->preparse_callback([why = why](std::size_t) { throw usage_error(why); });
+            CLI::App* absent = line.command(command, what, why, [] { return 0; });
+            absent->preparse_callback([&line, why = why](std::size_t) {
+              const auto asks_for_help = [](const std::string& word) {
+                return word == "-h" || word == "--help";
+              };
+              if (std::ranges::none_of(line.words, asks_for_help)) throw usage_error(why);
+            });
             if (at.hidden) absent->group("");
           },
           at) {}
