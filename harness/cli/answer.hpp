@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// Commands that Python programs answer: NAME.py in reports/answers, installed in share/cufault/answers.
+// Commands whose options are read here, and which a Python program of reports/answers answers, most of them from the table.
 #pragma once
 
 #include "harness/cli/command_line.hpp"
@@ -11,19 +11,27 @@
 
 namespace cufault {
 
-/// A command that reads records alone, with --json and --markdown, answered by NAME.py. It gets one argument of JSON, the options that were given,
-/// by their long names, and where files of cufault lie, and then the records (reports/answers/asked.py). Further options may be added.
-CLI::App* add_answer(command_line& line, const char* name, const char* what, const std::string& codes,
-                     const char* schema);
-/// The same, with the options that are added to it and no other.
-CLI::App* add_bare_answer(command_line& line, const char* name, const char* what, const std::string& codes);
-/// An option whose value the program checks.
-CLI::Option* add_passed_on(CLI::App* command, const std::string& names, const std::string& what);
+/// Becomes reports/answers/READER.py. It gets the options that were given or have a default, by their long names, and positionals; of a `line`
+/// also all that was said, and the words behind --. Returns only if it cannot be started: throws usage_error, for lack of a Python, say.
+[[noreturn]] int answer(const std::string& reader, const CLI::App& command,
+                        const command_line* line = nullptr);
+
+/// An option for the reader, which gets a number of an int or a double, and a list of a std::vector.
+template <class Value = std::string>
+CLI::Option* add_passed_on(CLI::App* command, const std::string& names, const std::string& what) {
+  return command
+      ->add_option_function<Value>(
+          names, [](const Value&) {}, what)
+      ->allow_extra_args(false)
+      ->check(not_empty);
+}
 
 CLI::Option* add_passed_flag(CLI::App* command, const std::string& name, const std::string& what);
 
-/// A command that is NAME.py, or PROGRAM.py where a module of Python has that name: it gets all that stands behind NAME, and its help is its own.
-void add_python_command(command_line& line, const char* name, const char* what,
-                        const char* program = nullptr);
+/// A command that reads records alone, with --json and --markdown, and the options that are added to it; NAME.py answers.
+CLI::App* add_answer(command_line& line, const char* name, const char* what, const std::string& codes,
+                     const char* schema);
+/// The same without --json and --markdown.
+CLI::App* add_bare_answer(command_line& line, const char* name, const char* what, const std::string& codes);
 
 }  // namespace cufault

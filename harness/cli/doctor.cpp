@@ -10,6 +10,7 @@
 #include "harness/system/unique_fd.hpp"
 #include "reports/base/json_input.hpp"
 #include "reports/judge/judge.hpp"
+#include "reports/model/known_issues.hpp"
 #include "reports/model/stack_folder.hpp"
 #include "reports/printers/table.hpp"
 
@@ -61,16 +62,6 @@ measured_facts measured_here() {
   }
 }
 
-/// Likewise.
-known_issues_list known_issues_here() {
-  try {
-    return load_known_issues(known_issues_file());
-  } catch (const input_error& error) {
-    std::cerr << fmt::format("cufault: no known issues: {}\n", error.what());
-    return {};
-  }
-}
-
 namespace {
 
 struct doctor_arguments {
@@ -83,7 +74,7 @@ int run_doctor(const doctor_arguments& arguments) {
   if (!arguments.command.empty()) program_path(arguments.command.front());  // refused before the checks
   machine m = this_machine();
   m.measured = measured_here();
-  m.known = known_issues_here();
+  m.known = issues_of;
   m.loaded = loaded_after_product;
   if (!arguments.command.empty()) m.program = program_of(m, arguments.command.front());
   diagnosis d = examine(all_probes(), m);

@@ -13,7 +13,6 @@ namespace cufault {
 
 /// What the records that come with cufault say; nothing where they cannot be read.
 measured_facts measured_here();
-known_issues_list known_issues_here();  ///< likewise
 
 /// What `explain` and `why` use of the checks.
 struct looked_at_machine {

@@ -11,6 +11,7 @@
 #include "reports/explain/explanation.hpp"
 #include "reports/explain/recorded_answers.hpp"
 #include "reports/model/failures.hpp"
+#include "reports/model/known_issues.hpp"
 #include "reports/printers/print_explanation.hpp"
 #include "reports/printers/table.hpp"
 
@@ -216,8 +217,8 @@ std::string only_one(const log_findings& log, const char* fact) {
 
 std::vector<std::string> known_of_log(const explanation& e) {
   if (!e.failure) return {};
-  return known_of_failure(e.failure->call, e.failure->status, only_one(e.log, "cublas"),
-                          only_one(e.log, "gpu"));
+  return issues_of_failure(e.failure->call, e.failure->status, only_one(e.log, "cublas"),
+                           only_one(e.log, "gpu"));
 }
 
 int explain_logs(const explain_arguments& arguments) {

@@ -4,7 +4,6 @@
 
 #include "harness/cli/command_line.hpp"
 #include "harness/cli/gate.hpp"
-#include "harness/doctor/known_issues.hpp"
 #include "harness/system/process.hpp"
 #include "reports/base/json_input.hpp"
 #include "reports/base/words.hpp"
@@ -109,11 +108,14 @@ int show_history(const history_arguments& arguments) {
 std::vector<release_note> named_in(std::vector<release_note> notes) {
   const fs::path known = known_issues_file();
   if (!fs::exists(known)) return notes;
-  for (const known_entry& issue : load_known_issues(known).issues) {
+  const json_cursor top{read_json(known)};
+  for (const json_cursor& issue : top.at("issues").items()) {
     release_note& one = notes.emplace_back();
-    one.calls = issue.calls;
     one.verdict = "confirmed";
-    for (const known_evidence& e : issue.evidence) one.arms.push_back(e.arm);
+    if (const auto calls = issue.find("calls"))
+      for (const json_cursor& call : calls->items()) one.calls.push_back(call.string());
+    if (const auto evidence = issue.find("evidence"))
+      for (const json_cursor& e : evidence->items()) one.arms.push_back(e.at("arm").string());
   }
   return notes;
 }

@@ -222,7 +222,7 @@ int main(int argc, char** argv) {
   } catch (const interrupted&) {
     return fail(exit_interrupted, "interrupted before anything ran", words);
   } catch (const usage_error& e) {
-    return fail(e.exit_code, e.what(), e.json_is_printed ? std::span<char*>() : words);
+    return fail(e.exit_code, e.what(), words);
   } catch (const std::exception& e) {
     const auto* failed = dynamic_cast<const std::system_error*>(&e);
     if (failed != nullptr && failed->code() == std::errc::broken_pipe && nobody_reads()) return exit_unread;

@@ -16,6 +16,7 @@
 #include "reports/base/json_input.hpp"
 #include "reports/evidence/baselines.hpp"
 #include "reports/judge/judge.hpp"
+#include "reports/model/known_issues.hpp"
 #include "reports/printers/table.hpp"
 
 #include <CLI/CLI.hpp>
@@ -258,7 +259,7 @@ void check(node_facts& facts, const time_left& time) {
   const std::set<std::string> slow{"unread_variables", "kernel_log", "loaded"};
   machine m = this_machine();
   m.measured = measured_here();
-  m.known = known_issues_here();
+  m.known = issues_of;
   for (probe p : all_probes()) {
     if (slow.contains(p.name)) continue;
     time.go_on();

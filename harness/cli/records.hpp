@@ -43,9 +43,5 @@ std::string digest_of_sources();
 cost_notes measured_costs(const records_to_read& records);
 /// Says on standard error which lines and stacks of the baselines could not be read so far. Returns how many.
 std::size_t tell_unread(const baselines& recorded);
-/// Known issues that a failed call can come from, a line each: "cublasLtMatmul", "CUBLAS_STATUS_NOT_SUPPORTED". `cublas`: version, `gpu`: name
-/// or compute capability; each empty where it is not known.
-std::vector<std::string> known_of_failure(const std::string& call, const std::string& status,
-                                          const std::string& cublas, const std::string& gpu);
 
 }  // namespace cufault

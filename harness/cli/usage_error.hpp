@@ -7,14 +7,11 @@
 
 namespace cufault {
 
-/// What was asked for cannot be done. what() is the one line that the user reads; the exit code goes with it. `json_is_printed`: where JSON was
-/// asked for, the answer that is printed already says so.
+/// What was asked for cannot be done. what() is the one line that the user reads; the exit code goes with it.
 class usage_error : public std::runtime_error {
  public:
-  explicit usage_error(const std::string& line, int code = 2, bool in_json = false)
-      : std::runtime_error(line), exit_code(code), json_is_printed(in_json) {}
+  explicit usage_error(const std::string& line, int code = 2) : std::runtime_error(line), exit_code(code) {}
   int exit_code;
-  bool json_is_printed;
 };
 
 /// Exit codes beside those of exit_code() in reports/judge/judge.hpp.

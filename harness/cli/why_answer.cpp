@@ -11,6 +11,7 @@
 #include "reports/explain/printed_output.hpp"
 #include "reports/explain/recorded_answers.hpp"
 #include "reports/model/failures.hpp"
+#include "reports/model/known_issues.hpp"
 #include "reports/printers/print_explanation.hpp"
 #include "reports/printers/table.hpp"
 
@@ -147,8 +148,9 @@ why_words why_answer(const why_run& run, const diagnosis* checks) {
         checks == nullptr ? look_at_machine() : looked_at_machine{.findings = findings_of_cases(*checks)};
     explanation e = explain(found, {known, seen, reports, here.findings, true});
     // Which cuBLAS the command loaded is not known: each line says with which versions it was measured.
-    e.known_issues = known_of_failure(e.failure ? e.failure->call : "", e.failure ? e.failure->status : "",
-                                      {}, here.gpus.size() == 1 ? here.gpus.front() : "");
+    if (e.failure)
+      e.known_issues = issues_of_failure(e.failure->call, e.failure->status, {},
+                                         here.gpus.size() == 1 ? here.gpus.front() : "");
     out.json["explanation"] = explanation_json(e, (run.logs / "output.log").string());
     if (!e.known_issues.empty()) out.json["known_issues"] = e.known_issues;
     if (e.page != nullptr) out.json["page"] = e.page->address();

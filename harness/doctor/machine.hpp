@@ -3,15 +3,16 @@
 #pragma once
 
 #include "harness/doctor/gpu_answers.hpp"
-#include "harness/doctor/known_issues.hpp"
 #include "harness/doctor/library_facts.hpp"
 #include "harness/doctor/measured.hpp"
 
+#include <cufault/known_issue.hpp>
 #include <filesystem>
 #include <functional>
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace cufault {
@@ -35,7 +36,8 @@ struct machine {
   /// Libraries in the maps of a process after a product; throws std::runtime_error, with why there are none.
   std::function<std::vector<std::filesystem::path>()> loaded{};
   measured_facts measured{};
-  known_issues_list known{};
+  /// Of a version, on a compute capability; empty: there is no list.
+  std::function<std::vector<known_match>(std::string_view, std::string_view)> known{};
 
   [[nodiscard]] std::filesystem::path at(const std::filesystem::path& path) const {
     return root / path.relative_path();

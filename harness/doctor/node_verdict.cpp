@@ -5,6 +5,7 @@
 #include "reports/base/files.hpp"
 #include "reports/base/json_fields.hpp"
 #include "reports/base/prometheus.hpp"
+#include "reports/model/known_issues.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

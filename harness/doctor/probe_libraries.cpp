@@ -4,6 +4,7 @@
 #include "harness/doctor/loader.hpp"
 #include "harness/doctor/probe.hpp"
 #include "reports/base/json_input.hpp"
+#include "reports/model/known_issues.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -199,7 +200,7 @@ probe_report look_at_gpu_code(const machine& m) {
 
 probe_report look_at_known_issues(const machine& m) {
   probe_report report;
-  if (m.known.issues.empty()) {
+  if (!m.known) {
     report.not_asked = "there is no list of known issues";
     return report;
   }
@@ -216,19 +217,19 @@ probe_report look_at_known_issues(const machine& m) {
   for (const std::string& version : versions)
     for (const std::string& architecture : architectures) {
       std::size_t more = 0;
-      for (const found_issue& f : issues_of(m.known, version, architecture)) {
-        if (f.level != known_level::measured || f.entry->reach != "any" ||
-            rank_of_harm(f.entry->harm) > rank_of_harm("hang")) {
+      for (const known_match& f : m.known(version, architecture)) {
+        if (f.level != known_level::measured || f.issue->reach != "any" ||
+            rank_of_harm(f.issue->harm) > rank_of_harm("hang")) {
           ++more;
           continue;
         }
         report.findings.push_back(
             {.level = finding_level::warning,
              .text =
-                 fmt::format("cuBLAS {} on {}, {}: {}", version, architecture, f.entry->id, f.entry->what),
-             .advice = f.entry->workarounds.empty() ? "" : f.entry->workarounds.front().text,
+                 fmt::format("cuBLAS {} on {}, {}: {}", version, architecture, f.issue->id, f.issue->what),
+             .advice = std::string(first_workaround(*f.issue)),
              .command = fmt::format("cufault known --cublas {} --gpu {}", version, architecture),
-             .harm = f.entry->harm});
+             .harm = std::string(f.issue->harm)});
       }
       if (more > 0)
         report.seen.push_back(

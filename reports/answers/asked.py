@@ -3,73 +3,116 @@
 """What cufault passes to a reader, and how a reader ends. cufault has read the command line; it starts `NAME.py JSON RECORD...`."""
 from __future__ import annotations
 
+import sys
+
+if sys.version_info < (3, 9):
+    sys.stderr.write("cufault: this command needs Python 3.9 or newer, and %s is %d.%d; set CUFAULT_PYTHON to one\n" % (sys.executable, *sys.version_info[:2]))
+    sys.exit(2)
 import json
 import os
+import re
 import select
 import signal
-import sqlite3
-import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, Optional
 
-import store
 import text
+
+if TYPE_CHECKING:
+    import sqlite3
 
 
 class Refused(Exception):
-    """Says in one line what is wrong with what was asked, and what to do next."""
+    """Says in one line what is wrong with what was asked, and what to do next. `told`: JSON that says so is printed already."""
 
-    def __init__(self, why: str, code: int = 2) -> None:
+    def __init__(self, why: str, code: int = 2, told: bool = False) -> None:
         super().__init__(why)
-        self.code = code
+        self.code, self.told = code, told
 
 
 class Asked:
-    """`options`: by their long names, only those that were given. `files`: where what comes with cufault lies."""
+    """`options`: by their long names, those that were given or have a default. `files`: where what comes with cufault lies. `names`: words that belong to no option, records as a rule; `behind`: those behind --."""
 
     def __init__(self, words: list[str]) -> None:
-        said = json.loads(words[0])
+        said, end = json.loads(words[0]), words.index("--") if "--" in words else len(words)
         self.options: dict[str, Any] = said["options"]
         self.files: dict[str, str] = said["files"]
-        self.records = words[1:]
+        self.line: list[str] = said.get("line", [])
+        self.names, self.behind = words[1:end], words[end + 1 :]
         self.json = bool(self.options.get("json")) or self.options.get("format") == "json"
         self.markdown = bool(self.options.get("markdown")) or self.options.get("format") == "markdown"
         self.out = text.Output(keep=not self.json and not self.markdown and "format" not in self.options)
+        self.table_errors: tuple[type[Exception], ...] = ()
 
     def file(self, name: str) -> Path:
         return Path(self.files[name])
 
-    def database(self) -> sqlite3.Connection:
-        opened = store.open_table(self.file("program"), self.file("table"), self.records)
-        opened.row_factory = sqlite3.Row
-        return opened
+    def database(self, records: Optional[list[str]] = None) -> sqlite3.Connection:
+        """Of these records, or of those that were named."""
+        import store  # known answers without sqlite3, too
+
+        self.table_errors = store.ERRORS
+        return store.open_table(self.file("program"), self.file("table"), self.names if records is None else records)
 
 
-def _fail(asked: Asked, why: str, code: int) -> int:
+def one_line(said: str) -> str:
+    """Of outside text what a message can show: 240 characters at most, of printable ASCII."""
+    shown = re.sub(rb"[^ -~]", b"?", os.fsencode(said)).decode()
+    return shown[:240] + ("..." if len(shown) > 240 else "")
+
+
+def did_you_mean(asked: str, names: Iterable[str]) -> str:
+    """; did you mean NAME?: of the names the one that differs least; empty where none is near."""
+    best, least = "", min(1 + max(2, len(asked) // 4), len(asked))
+    for name in names:
+        row = list(range(len(name) + 1))
+        for i, a in enumerate(asked.lower()):
+            diagonal, row[0] = row[0], i + 1
+            for j, b in enumerate(name.lower()):
+                diagonal, row[j + 1] = row[j + 1], min(diagonal + (a != b), row[j + 1] + 1, row[j] + 1)
+        if row[-1] < least:
+            best, least = name, row[-1]
+    return f"; did you mean {best}?" if best else ""
+
+
+def say(said: str) -> None:
+    """On standard error."""
     sys.stdout.flush()
-    for line in text.kept_to_width(f"cufault: {why}", text.terminal_width(sys.stderr) or 1 << 30):
-        print(line, file=sys.stderr)
-    if asked.json:
+    for line in text.kept_to_width(said, text.terminal_width(sys.stderr) or 1 << 30):
+        print(line, file=sys.stderr, flush=True)
+
+
+def _fail(asked: Asked, why: str, code: int = 2, told: bool = False) -> int:
+    say(f"cufault: {why}")
+    if asked.json and not told:
         text.print_json({"schema": 1, "exit_code": code, "reasons": [{"arms": [], "exit_code": code, "why": why}]}, None)
     return code
 
 
+def _code_of(reader: Callable[[Asked], int], asked: Asked) -> int:
+    try:
+        return reader(asked)
+    except Refused as error:
+        return _fail(asked, str(error), error.code, error.told)
+    except MemoryError:
+        return _fail(asked, "too little memory: raise the limit (ulimit -v), or name fewer records")
+    except OSError as error:
+        if error.filename is None:  # of standard output
+            raise
+        return _fail(asked, f"{one_line(str(error.filename))}: {error.strerror}")
+    except asked.table_errors as error:
+        return _fail(asked, f"the table cannot be read: {error}; remove {asked.file('table')}, and build it again")
+
+
 def run(reader: Callable[[Asked], int]) -> NoReturn:
     """Calls it and ends the process as cufault does: a closed pipe as a shell shows it, a full disk and a mistake in one line."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-    asked = Asked(sys.argv[1:])
+    if signal.getsignal(signal.SIGINT) != signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    sys.stdout.reconfigure(encoding="utf-8", errors="surrogateescape")  # type: ignore[union-attr]
     try:
-        code = reader(asked)
+        code = _code_of(reader, Asked(sys.argv[1:]))
         sys.stdout.flush()
-    except Refused as error:
-        code = _fail(asked, str(error), error.code)
-    except store.Unusable as error:
-        code = _fail(asked, str(error), 2)
-    except sqlite3.DatabaseError as error:
-        code = _fail(asked, f"the table cannot be read: {error}; remove {asked.file('table')}, and build it again", 2)
-    except MemoryError:
-        code = _fail(asked, "too little memory: raise the limit (ulimit -v), or name fewer records", 2)
     except OSError as error:
         poll = select.poll()
         poll.register(1, select.POLLOUT)

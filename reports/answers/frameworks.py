@@ -7,10 +7,13 @@ import json
 import re
 from collections import defaultdict
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import asked  # first: it says which Python is needed
 import text
-from sqlite3 import Row
+
+if TYPE_CHECKING:
+    from sqlite3 import Row
 
 # Of its functions, of its version in a stack, for people.
 FRAMEWORKS = (("torch.", "pytorch", "PyTorch"), ("jax.", "jax", "JAX"), ("cupy.", "cupy", "CuPy"))

@@ -3,16 +3,26 @@
 """The table: rows of judged arms in SQLite. Every other file here queries it."""
 from __future__ import annotations
 
+import sys
+
+try:
+    import sqlite3
+except ImportError:
+    sys.stderr.write(f"cufault: this command needs Python's module sqlite3, and {sys.executable} has none; set CUFAULT_PYTHON to one that has it\n")
+    sys.exit(2)
+
 import json
 import os
-import sqlite3
 import subprocess
-import sys
 from collections.abc import Iterable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+from asked import Refused
+
+ERRORS = (sqlite3.DatabaseError,)
+"""Of a table that is damaged."""
 SCHEMA = 1
 # The rows are normalised; people read the views.
 VIEWS = """
@@ -24,10 +34,6 @@ CREATE UNIQUE INDEX step_ids ON steps (step_id);
 CREATE VIEW arms AS SELECT * FROM stacks JOIN judged_arms USING (stack_id);
 CREATE VIEW calls AS SELECT * FROM made_calls JOIN steps USING (step_id);
 """
-
-
-class Unusable(Exception):
-    """The table cannot be made or read; says in one line why."""
 
 
 def _rows_of(program: Path, arguments: Iterable[str]) -> Iterable[Any]:
@@ -64,7 +70,7 @@ def fill(database: sqlite3.Connection, rows: Iterable[Any]) -> None:
 
 
 def write(file: Path, program: Path, arguments: Iterable[str] = ()) -> None:
-    """Makes the file, or replaces it in one step: whoever reads it meanwhile has the old one. Throws Unusable."""
+    """Makes the file, or replaces it in one step: whoever reads it meanwhile has the old one. Throws Refused."""
     made = file.with_name(f"{file.name}.{os.getpid()}")
     try:
         made.unlink(missing_ok=True)
@@ -78,7 +84,7 @@ def write(file: Path, program: Path, arguments: Iterable[str] = ()) -> None:
             database.commit()
         made.replace(file)
     except (OSError, sqlite3.Error) as error:
-        raise Unusable(f"{file}: it cannot be written: {error}") from error
+        raise Refused(f"{file}: it cannot be written: {error}") from error
     finally:
         made.unlink(missing_ok=True)
 
@@ -114,11 +120,12 @@ def open_table(program: Path, made: Path, records: Iterable[str]) -> sqlite3.Con
             print("cufault: the table is missing or older than the records; it is made in memory, which takes seconds", file=sys.stderr)
         database = sqlite3.connect(":memory:")
         fill(database, _rows_of(program, records))
+    database.row_factory = sqlite3.Row
     return database
 
 
 if __name__ == "__main__":  # of the build: store.py PROGRAM FILE
     try:
         write(Path(sys.argv[2]), Path(sys.argv[1]))
-    except Unusable as error:
+    except Refused as error:
         sys.exit(f"cufault: {error}")

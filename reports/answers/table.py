@@ -34,7 +34,7 @@ def main(asked_for: asked.Asked) -> int:
     if (form == "sqlite") != (file is not None):
         raise asked.Refused("-o FILE is of --format sqlite, which needs it; csv and jsonl go to standard output")
     if file is not None:
-        store.write(Path(file), asked_for.file("program"), asked_for.records)
+        store.write(Path(file), asked_for.file("program"), asked_for.names)
         return 0
     rows = asked_for.database().execute("SELECT * FROM arms ORDER BY arm_id")
     names = [column[0] for column in rows.description]

@@ -318,26 +318,33 @@ TEST_F(probes, gpu_code_is_not_asked_for_without_cublas) {
 
 // ---- known issues ----
 
-known_entry made_issue(const std::string& harm, const std::string& affected) {
-  known_entry e{
-      .id = "made-" + harm, .sort = "measured", .library = "cublas", .harm = harm, .what = "It is bad."};
-  e.workarounds = {{"Do not.", ""}};
-  e.measured["9.0"].affected = {affected};
-  e.words[3] = "9.0/" + affected;
-  return e;
+constexpr known_issue made_issue(std::string_view harm, std::string_view reach = "any") {
+  return {.id = "made",
+          .library = "cublas",
+          .harm = harm,
+          .what = "It is bad.",
+          .reach = reach,
+          .workarounds = "Do not.\nOr else."};
 }
+constexpr known_issue made_wrong = made_issue("wrong_numbers"), made_status = made_issue("worse_status"),
+                      made_hang = made_issue("hang"), made_refused = made_issue("crash", "refused_call");
 
 TEST_F(probes, known_issues_are_warned_of_where_they_were_measured) {
   library("/lib64/libcublas.so.13");
   versions["/lib64/libcublas.so.13"] = {.version = 130100};
-  m.known.issues = {made_issue("wrong_numbers", "13.1.0"), made_issue("worse_status", "13.1.0"),
-                    made_issue("hang", "13.0.0"), made_issue("crash", "13.1.0")};
-  m.known.issues.back().reach = "refused_call";
+  m.known = [](std::string_view version, std::string_view architecture) {
+    EXPECT_EQ(version, "13.1.0");
+    EXPECT_EQ(architecture, "9.0");
+    return std::vector<known_match>{{&made_wrong, known_level::measured, {}},
+                                    {&made_status, known_level::measured, {}},
+                                    {&made_hang, known_level::not_measured, {}},
+                                    {&made_refused, known_level::measured, {}}};
+  };
   const auto report = look_at_known_issues(m);
   ASSERT_EQ(report.findings.size(), 1U) << "one of a status alone, and one that was measured with another "
                                            "version, and one of a call that others refuse, are counted";
   EXPECT_EQ(report.findings[0].level, finding_level::warning);
-  EXPECT_EQ(report.findings[0].text, "cuBLAS 13.1.0 on 9.0, made-wrong_numbers: It is bad.");
+  EXPECT_EQ(report.findings[0].text, "cuBLAS 13.1.0 on 9.0, made: It is bad.");
   EXPECT_EQ(report.findings[0].advice, "Do not.");
   EXPECT_EQ(report.findings[0].harm, "wrong_numbers");
   EXPECT_THAT(report.seen, ElementsAre(HasSubstr("3 more known: cufault known --cublas 13.1.0 --gpu 9.0")));
@@ -346,15 +353,16 @@ TEST_F(probes, known_issues_are_warned_of_where_they_were_measured) {
 TEST_F(probes, known_issues_of_other_versions_and_gpus_are_no_findings) {
   library("/lib64/libcublas.so.13");
   versions["/lib64/libcublas.so.13"] = {.version = 130100};
-  m.known.issues = {made_issue("wrong_numbers", "13.1.0")};
-  driver.devices = {{"made GPU", 120}};
+  m.known = [](std::string_view, std::string_view) {
+    return std::vector<known_match>{{&made_wrong, known_level::not_measured, {}}};
+  };
   EXPECT_THAT(look_at_known_issues(m).findings, IsEmpty());
-  m.known.issues.clear();
+  m.known = {};
   EXPECT_EQ(look_at_known_issues(m).not_asked, "there is no list of known issues");
 }
 
 TEST_F(probes, known_issues_are_not_asked_for_without_cublas) {
-  m.known.issues = {made_issue("wrong_numbers", "13.1.0")};
+  m.known = [](std::string_view, std::string_view) { return std::vector<known_match>(); };
   EXPECT_EQ(look_at_known_issues(m).not_asked, "the loader finds no cuBLAS");
 }
 

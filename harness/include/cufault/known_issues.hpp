@@ -10,7 +10,7 @@
 //     if (m.level == cufault::known_level::measured && m.issue->harm == "wrong_numbers" && m.issue->reach == "any")
 //       log(m.issue->what);
 //
-// The table is made of cases/known_issues.json, which says where each entry comes from; `cufault known` prints it.
+// The tables are made of cases/known_issues.json, which says where each entry comes from; `cufault known` prints it.
 #pragma once
 
 #include <cufault/known_issue.hpp>
@@ -23,10 +23,9 @@ namespace cufault {
 /// All that is known of a version ("13.1.0", or more exactly "13.1.0.3"), in the order of the table. Empty for a text that is no version.
 inline std::vector<known_match> known_issues(std::string_view version, std::string_view architecture = {}) {
   std::vector<known_match> found;
-  for (const known_issue& issue : known_issues_table) {
-    known_level level = known_level::not_measured;
-    if (concerns(issue, version, architecture, level)) found.push_back({&issue, level});
-  }
+  for (const known_span& span : known_spans)
+    if (concerns(span, version, architecture))
+      found.push_back({&known_issues_table[span.issue], span.level, span.because});
   return found;
 }
 

@@ -35,7 +35,7 @@ def test_the_package_has_its_programs_and_data() -> None:
     libraries = [f"libcufault_{name}.so" for name in ("cudart", "cublas", "cublasLt", "cudnn", "cusolver", "nccl", "nvml")]
     assert {"cufault", "libcufault.so", "libcufault_host.so", *libraries} <= {f.name for f in FILES}
     data = PACKAGE / "share" / "cufault"
-    assert {"claims.json", "explain", "failures.json", "known_issues.json", "recorded"} <= {f.name for f in data.iterdir()}
+    assert {"answers", "claims.json", "explain", "failures.json", "known_issues.json", "recorded"} <= {f.name for f in data.iterdir()}
     assert (PACKAGE / "py.typed").is_file()
     assert not (PACKAGE / "include").exists()
 

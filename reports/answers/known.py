@@ -1,0 +1,352 @@
+# SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+# SPDX-License-Identifier: Apache-2.0
+"""cufault known: what is known to be wrong in a version of cuBLAS on a GPU."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import asked  # first: it says which Python is needed
+import text
+from asked import Refused, did_you_mean, one_line, say
+from known_issues import HARMS, LEVELS, Entry, Found, architecture_of, found_issues, numbers_of, states
+
+if TYPE_CHECKING:
+    from sqlite3 import Connection, Row
+
+
+class Question(NamedTuple):
+    """`architecture`: empty for any. `where`: the file that pins the version."""
+
+    cublas: str
+    architecture: str = ""
+    where: str = ""
+
+
+def spaced(words: str) -> str:
+    return words.replace("_", " ")
+
+
+def span_text(states_there: list[tuple[str, bool]]) -> str:
+    """What follows from the measurements on an architecture: first in, mended after."""
+    parts, versions, i = [], states_there, 0
+    while i < len(versions):
+        last = i
+        while last + 1 < len(versions) and versions[last + 1][1]:
+            last += 1
+        if versions[i][1]:
+            first = f"first after {versions[i - 1][0]}, at the latest in {versions[i][0]}" if i else f"first in {versions[i][0]} or earlier"
+            mended = f"mended after {versions[last][0]}, at the latest in {versions[last + 1][0]}" if last + 1 < len(versions) else f"{versions[last][0]} is the newest measured"
+            parts.append(f"{first}; {mended}")
+            i = last
+        i += 1
+    return "; then ".join(parts)
+
+
+def versions_of(entry: Entry) -> str:
+    """Which versions, on which GPUs."""
+    ranges = entry.get("ranges", [])
+    said = ", ".join(f"{r['from']} to before {r['before']}" for r in ranges)
+    parts = [f"{said} on {', '.join(entry['architectures'])}" if said and entry.get("architectures") else said] if said else []
+    for architecture, measured in sorted(entry.get("measured", {}).items()):
+        nots = ", ".join(measured["not_affected"])
+        if measured["affected"]:
+            parts.append(f"On {architecture}: {', '.join(measured['affected'])}{'; not ' + nots if nots else ''}. {span_text(states(measured))}")
+            continue
+        tried = any(numbers_of(r["from"]) <= numbers_of(v) < numbers_of(r["before"]) for v in measured["not_affected"] for r in ranges)
+        parts.append(f"Tried on {architecture} with {nots}: not seen" if tried else f"Not tried in this range; on {architecture} with {nots} it was not seen")
+    return ". ".join(parts)
+
+
+def workarounds_of(entry: Entry) -> str:
+    return " ".join(w["text"] + (f" ({w['arm']})" if "arm" in w else "") for w in entry.get("workarounds", []))
+
+
+def print_issues(found: list[Found], out: text.Output, markdown: bool) -> None:
+    """What is measured, documented or reported in blocks, and the rest in lines behind them; as Markdown a table for each harm."""
+    rows: dict[str, list[list[str]]] = {harm: [] for harm in HARMS}
+    told = False
+    for entry, level, because in found:
+        how = spaced(level) + ("" if entry["reach"] == "any" else ", " + spaced(entry["reach"]))
+        evidence = " ".join([*dict.fromkeys(e["arm"] for e in entry.get("evidence", [])), *entry.get("addresses", [])])
+        rows[entry["harm"]].append([entry["id"], how, entry["what"], because, workarounds_of(entry), evidence])
+        if markdown:
+            continue
+        if level == "not_measured":
+            if not told:
+                out.print("Not measured with this version, which is no warning:")
+            told = True
+            out.print(text.cell(f"{entry['id']}  [{spaced(entry['harm'])}] {because}", False))
+            continue
+        library = "cuBLAS" if entry["library"] == "cublas" else "cuBLASLt"
+        lines = [f"{entry['id']}  [{how}, {spaced(entry['harm'])}, {library}]", "  " + entry["what"], "  " + because]
+        lines += ["  what helps: " + workarounds_of(entry)] if entry.get("workarounds") else []
+        for line in [*lines, "  see: " + evidence, ""]:
+            out.print(text.cell(line, False))
+    for harm, of_harm in rows.items() if markdown else ():
+        if of_harm:
+            out.print(text.heading(spaced(harm), 2, True))
+            out.print("\n".join(text.table_lines(["issue", "known how", "what", "versions", "what helps", "evidence"], of_harm, True)))
+
+
+def all_issues(entries: list[Entry]) -> list[Found]:
+    """Worst harm first, each with what is known of its versions."""
+    return sorted((Found(e, e["sort"], versions_of(e)) for e in entries), key=lambda f: (HARMS.index(f.entry["harm"]), LEVELS.index(f.level)))
+
+
+# ---- what is asked ----
+
+PIN = r"""["']?(?:[ \t]*={1,3}[ \t]*|[-_]|[ \t]+|["',\s]+"?version"?[ \t]*[:=][ \t]*["']?)["']?([0-9]{1,4}\.[0-9]{1,4}\.[0-9]{1,4}(?:\.[0-9]{1,4})?(?![0-9]))"""
+CUBLAS = r"(?:nvidia[-_.]+cublas(?:[-_.]+cu[0-9]{1,3})?|libcublas)(?:\[[^\]\n]{0,60}\])?(?![-_.]dev)"
+
+
+def text_of_lock(file: str) -> str:
+    """Without comments, which begin a line or stand behind a space. Of Pipfile.lock, whose versions stand behind hashes, each package as in requirements.txt."""
+    whole = Path(file).read_bytes().decode("utf-8", "replace")
+    lines = [re.sub(r"(?:^|(?<=[ \t]))#.*", "", line) for line in whole.split("\n")]
+    try:
+        sections = json.loads(whole) if whole.lstrip().startswith("{") else {}
+    except ValueError:
+        sections = {}
+    for section in sections.values() if "_meta" in sections else ():
+        packages = section.items() if isinstance(section, dict) else ()
+        lines += [f"{name}{p['version']}" for name, p in packages if isinstance(p, dict) and isinstance(p.get("version"), str)]
+    return "\n".join(lines) + "\n"
+
+
+def versions_behind(name: str, lock: str) -> list[str]:
+    """Behind these names of a package, each once. In requirements.txt, pip freeze, names of wheels, uv.lock, poetry.lock, conda-lock, conda list."""
+    pinned = (re.match(PIN, lock[at.end() : at.end() + 80]) for at in re.finditer(rf"(?<![A-Za-z0-9._-]){name}", lock, re.IGNORECASE))
+    return list(dict.fromkeys(pin[1] for pin in pinned if pin))
+
+
+def pinned_in(file: str, architecture: str) -> list[Question]:
+    lock = text_of_lock(file)
+    found = [Question(version, architecture, file) for version in versions_behind(CUBLAS, lock)]
+    if found:
+        return found
+    torch = "it pins torch, and not the nvidia-cublas that torch brings; where that is installed, pip freeze >lock.txt, and give --lock lock.txt"
+    none = "it pins no version of nvidia-cublas, nvidia-cublas-cu12 or libcublas"
+    raise Refused(f"{one_line(file)}: {torch if versions_behind('torch', lock) else none}")
+
+
+def this_stack(program: Path) -> list[Question]:
+    """Each version of cuBLAS that lies here."""
+    loader_takes = {name: value for name, value in os.environ.items() if name not in ("CUFAULT_CUBLAS", "CUFAULT_CUBLASLT")}
+    ran = subprocess.run([program, "stack", "--json"], env=loader_takes, stdin=subprocess.DEVNULL, capture_output=True, check=False)
+    try:
+        stack = json.loads(ran.stdout)
+    except ValueError:
+        raise Refused(f"cufault stack: {one_line(ran.stderr.decode(errors='replace').strip())}") from None
+    if "reasons" in stack:
+        raise Refused(stack["reasons"][0]["why"], stack["exit_code"])
+    keys = stack.get("keys", {})
+    others = [library.get("version", "") for library in stack.get("libraries", []) if library.get("name", "").startswith("libcublas.so")]
+    versions = [v for v in dict.fromkeys([keys.get("cublas", ""), *others]) if v]
+    if not versions:
+        raise Refused("no cuBLAS is found here: name a version, as in cufault known --cublas 13.1.0")
+    return [Question(v, keys.get("compute_capability", "")) for v in versions]
+
+
+def questions_of(options: dict[str, Any], gpus: dict[str, str], program: Path) -> list[Question]:
+    gpu, cublas = options.get("gpu", ""), options.get("cublas", "")
+    architecture = architecture_of(gpus, gpu)
+    if gpu and not architecture:
+        raise Refused(f"--gpu {one_line(gpu)}: not known by name; give its compute capability, as in --gpu 9.0")
+    questions = [q._replace(architecture=architecture or q.architecture) for q in this_stack(program)] if "here" in options else []
+    questions += [q for lock in options.get("lock", []) for q in pinned_in(lock, architecture)]
+    if cublas and not numbers_of(cublas):
+        raise Refused(f"--cublas {one_line(cublas)}: no version of cuBLAS; one is 13.1.0")
+    questions += [Question(cublas, architecture)] if cublas else []
+    if gpu and not questions:
+        raise Refused("--gpu needs --cublas, --lock or --here")
+    return questions
+
+
+def base_of(function: str) -> str:
+    """Without version and _64: "cublasSgemm" of "cublasSgemm_v2_64"."""
+    return re.sub(r"(?:_v[0-9]+)?(?:_ptds|_ptsz|_64)?$", "", function, count=1).removeprefix("__")
+
+
+def functions_called(options: dict[str, Any]) -> set[str]:
+    called = {base_of(call) for call in options.get("calls", [])}
+    file = options.get("calls-of")
+    if not file:
+        return called
+    try:
+        trace = json.loads(Path(file).read_bytes())
+        traced = {base_of(function) for functions in trace["calls"].values() for function in functions}
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise Refused(f"{one_line(file)}: no trace: {one_line(str(error))}") from None
+    if not {"cublas", "cublasLt"} <= {*trace.get("libraries", [])} or not any(f.startswith("cublas") for f in traced):
+        raise Refused(
+            f"--calls-of {one_line(file)}: it does not have the calls of cuBLAS; cufault trace --library cublas --library cublasLt --json FILE -- COMMAND"
+        )
+    return called | traced
+
+
+# ---- what records show ----
+
+ARMS = """
+SELECT arm_id, case_name || '/' || arm AS name, races, stack_id, stack, compute_capability, cublas, cublaslt,
+  EXISTS (SELECT * FROM trials WHERE trials.arm_id = arms.arm_id AND trials.ended = 'completed' AND trials.failed) AS not_helped
+FROM arms JOIN wanted USING (case_name, arm) ORDER BY stack_id"""
+CALLS = """
+SELECT arm_id, api, variant, status, numbers, facts, ended FROM calls JOIN trials USING (arm_id, trial)
+WHERE comparable AND arm_id IN (SELECT arm_id FROM arms JOIN wanted USING (case_name, arm))"""
+
+
+def came_to(call: Row) -> str:
+    if not call["status"]:
+        return "never returned; " + ("crashed" if call["ended"] == "crashed" else "timed out")
+    facts = "; ".join(f"{spaced(k)} {', '.join(map(str, v)) if isinstance(v, list) else v}" for k, v in sorted(json.loads(call["facts"] or "{}").items()))
+    numbers = "" if call["numbers"] == "unchecked" else f", numbers {call['numbers']}"
+    return f"{call['status']}{numbers}{f' ({facts})' if facts else ''}"
+
+
+def shown_on(arms: dict[str, Row], calls: dict[int, set[tuple[str, str]]], entry: Entry) -> bool | None:
+    """Affected where any of the evidence shows it; not affected where all of it was recorded, or what counts in its place, and none does."""
+    shown: dict[str, list[bool | None]] = {}
+    for one in entry.get("evidence", []):
+        of = shown.setdefault(one.get("in_place_of", one["arm"]), [])
+        if (arm := arms.get(one["arm"])) is not None:
+            if arm["races"]:
+                raise Refused(f"{entry['id']}: {one['arm']} races: it proves no version right")
+            found = [outcome.startswith(one["shows"]) for call, outcome in calls[arm["arm_id"]] if call == one["call"]]
+            of.append(any(found) if found else None)
+    every = [one for of in shown.values() for one in of]
+    return True if True in every else False if shown and all(shown.values()) and None not in every else None
+
+
+def measured_again(known: dict[str, Any], file: Path, database: Connection) -> str:
+    """The text of the file, with `measured` as the records show it."""
+    entries = known["issues"]
+    wanted = {one["arm"] for e in entries for one in (*e.get("evidence", []), *e.get("workarounds", [])) if "arm" in one}
+    database.execute("CREATE TEMP TABLE wanted (case_name, arm)")
+    database.executemany("INSERT INTO wanted VALUES (?, ?)", (arm.split("/", 1) for arm in wanted))
+    stacks: dict[int, dict[str, Row]] = defaultdict(dict)
+    calls: dict[int, set[tuple[str, str]]] = defaultdict(set)
+    for arm in database.execute(ARMS):
+        stacks[arm["stack_id"]][arm["name"]] = arm
+    for call in database.execute(CALLS):
+        calls[call["arm_id"]].add((" ".join(filter(None, (call["api"], call["variant"]))), came_to(call)))
+    affected = [dict[str, dict[str, bool]]() for _ in entries]
+    for arms in stacks.values():
+        any_arm = next(iter(arms.values()))
+        for entry, of_entry in zip(entries, affected):
+            shown, version, architecture = shown_on(arms, calls, entry), any_arm[entry["library"]], any_arm["compute_capability"]
+            if shown is None or not version or not architecture:
+                continue
+            for w in entry.get("workarounds", []) if shown else ():
+                if w.get("arm") in arms and arms[w["arm"]]["not_helped"]:
+                    raise Refused(f"{entry['id']}: the workaround {w['arm']} failed on {any_arm['stack']}")
+            there = of_entry.setdefault(architecture, {})
+            there[version] = there.get(version, False) or shown
+    if unseen := wanted - {name for arms in stacks.values() for name in arms}:
+        raise Refused(f"{file}: no record has {', '.join(sorted(unseen))}")
+    for entry, of_entry in zip(entries, affected):
+        if "evidence" in entry:
+            entry["measured"] = {
+                a: {state: sorted((v for v in of if of[v] == is_affected), key=numbers_of) for state, is_affected in (("affected", True), ("not_affected", False))}
+                for a, of in sorted(of_entry.items())
+            }
+
+    def compact(value: Any) -> str:
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+    # One member a line, so that one more version changes one line.
+    issues = ",".join("\n  {" + ",".join(f'\n   "{key}": {compact(value)}' for key, value in e.items()) + "\n  }" for e in entries)
+    return f'{{\n "schema": 1,\n "gpus": {compact(known["gpus"])},\n "issues": [{issues}\n ]\n}}'
+
+
+# ---- the answer ----
+
+
+def print_answer(question: Question, found: list[Found], more: str, functions: bool, out: text.Output, markdown: bool) -> None:
+    title = f"cuBLAS {question.cublas}{f' on {question.architecture}' if question.architecture else ''}{f', pinned in {question.where}' if question.where else ''}"
+    if not found:
+        out.print(text.cell(f"{title}: nothing is known{' of these functions' if functions else ''}{more}", False))
+        return
+    counts = Counter(f.level for f in found)
+    levels = ", ".join(f"{counts[level]} {spaced(level)}" for level in LEVELS if counts[level])
+    out.print(text.cell(f"{'# ' if markdown else ''}{title}: {text.plural(len(found), 'issue')}: {levels}{more}", False) + "\n")
+    print_issues(found, out, markdown)
+
+
+def main(asked_for: asked.Asked) -> int:
+    options, as_json, markdown, out = asked_for.options, asked_for.json, asked_for.markdown, asked_for.out
+    file = asked_for.file("known_issues")
+    try:
+        known = json.loads(file.read_text())
+    except ValueError as error:
+        raise Refused(f"{one_line(str(file))}: {error}") from None
+    whole: list[Entry] = known["issues"]
+    if folder := options.get("measure"):
+        own = Path(folder).samefile(asked_for.file("records"))
+        print(measured_again(known, file, asked_for.database([] if own else [folder])))
+        return 0
+    ids = [e["id"] for e in whole]
+    for name in options.get("except", []):
+        if name not in ids:
+            raise Refused(f"--except {one_line(name)}: no issue has this name; cufault known lists them{did_you_mean(name, ids)}")
+    named = "".join(asked_for.names)
+    of_any_call = [e for e in whole if named.lower() in " ".join([e["id"], e["what"], *e.get("calls", [])]).lower()]
+    if not of_any_call:
+        version = f"--cublas {one_line(named)} lists those of a version" if named[0].isdigit() else "lists all"
+        raise Refused(f"no known issue names {one_line(named)}; cufault known {version}")
+    entries = of_any_call
+    if "calls" in options or "calls-of" in options:
+        called = functions_called(options)
+        entries = [e for e in entries if not e.get("calls") or {base_of(call) for call in e["calls"]} & called]
+    questions = questions_of(options, known["gpus"], asked_for.file("program"))
+    if not questions:
+        if "fail-on" in options:
+            raise Refused("--fail-on needs --cublas, --lock or --here")
+        if as_json and len(entries) < len(whole):
+            raise Refused("TEXT, --calls and --calls-of with --json need --cublas, --lock or --here")
+        if as_json:
+            sys.stdout.write(file.read_text())
+        elif not entries:
+            out.print("nothing is known of these functions")
+        else:
+            print_issues(all_issues(entries), out, markdown)
+        return 0
+    answers, failing, not_counted = [], list[str](), set[str]()
+    for q in questions:
+        of_calls = found_issues(entries, q.cublas, q.architecture)
+        left_out = len(found_issues(of_any_call, q.cublas, q.architecture)) - len(of_calls)
+        found = [f for f in of_calls if f.entry["id"] not in options.get("except", [])]
+        for entry in (f.entry for f in found if f.level in ("measured", "documented") and f.entry["harm"] in options.get("fail-on", [])):
+            if entry["reach"] == "any" or "count-all" in options:
+                failing.append(entry["id"])
+            else:
+                not_counted.add(entry["id"])
+        there = [m for e in whole for a, m in e.get("measured", {}).items() if q.architecture in ("", a)]
+        any_measured = any(numbers_of(v) == numbers_of(q.cublas) for m in there for versions in m.values() for v in versions)
+        if as_json:
+            where = {"pinned_in": q.where} if q.where else {}
+            issues = [{**f.entry, "level": f.level, "because": f.because} for f in found]
+            answers.append({"cublas": q.cublas, "architecture": q.architecture, **where, "any_measured": any_measured, "issues": issues})
+        else:
+            more = f"; {left_out} of other functions left out" if left_out else ""
+            print_answer(q, found, more + ("" if any_measured else "; nothing was measured with it"), bool(left_out), out, markdown)
+    if as_json:
+        text.print_json({"schema": 1, "answers": answers})
+    if not_counted:
+        say(f"cufault: not counted, {len(not_counted)} that only a forced algorithm or a call that other releases refuse meets: {', '.join(sorted(not_counted))}; --count-all counts them")
+    if not failing:
+        return 0
+    say(f"cufault: {text.plural(len(failing), 'known issue')} with {spaced(' or '.join(options['fail-on']))}: {', '.join(failing)}")
+    return 1
+
+
+if __name__ == "__main__":
+    asked.run(main)

@@ -1,0 +1,266 @@
+# SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+# SPDX-License-Identifier: Apache-2.0
+"""What is known to be wrong in the cuBLAS that this process uses.
+
+A framework checks at its import, and neither loads a library nor starts CUDA by that::
+
+    import cufault.known
+    cufault.known.check()  # warns of wrong numbers that were measured or documented for this version on these GPUs
+
+`cufault known` prints the same list, and says where each entry comes from. In the source this is reports/answers/known_issues.py, whose rule says which
+versions an entry concerns; `python3 known_issues.py FILE` prints the table of <cufault/known_issues.hpp>, which has the rule's answers.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import importlib.metadata
+import json
+import os
+import re
+import sys
+import warnings
+from collections.abc import Collection, Iterable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple, Optional
+
+PACKAGES = ("nvidia-cublas", "nvidia-cublas-cu12")
+LEVELS = ("measured", "documented", "reported", "not_measured")
+
+
+class KnownIssueWarning(UserWarning):
+    """The cuBLAS of this process has a known issue."""
+
+
+class Issue(NamedTuple):
+    """An entry, and how it concerns the version that was asked for: one of LEVELS."""
+
+    id: str
+    level: str
+    harm: str
+    what: str
+    workarounds: list[str]
+    addresses: list[str]
+    calls: list[str]
+    """Functions that it concerns; empty: not known."""
+    reach: str
+    """"forced_algorithm": only by an algorithm chosen by hand; "refused_call": only by a call that other releases refuse; else "any"."""
+
+
+Entry = dict[str, Any]
+HARMS = ("wrong_numbers", "crash", "hang", "worse_status", "other")
+"""The worst first."""
+
+
+def _file() -> Path:
+    """Of the package, of an installed tree, or of the source."""
+    given, here = os.environ.get("CUFAULT_KNOWN_ISSUES"), Path(__file__).resolve().parent
+    places = [here / "share/cufault", here.parent, here.parent.parent / "cases"]
+    return Path(given) if given else next((p / "known_issues.json" for p in places if (p / "known_issues.json").exists()), places[0] / "known_issues.json")
+
+
+def numbers_of(version: str) -> tuple[int, ...]:
+    """13, 1, 0 of "13.1.0" and of "13.1.0.3", whose fourth number a library does not tell; empty of what is no version."""
+    found = re.fullmatch(r"([0-9]{1,9})\.([0-9]{1,9})\.([0-9]{1,9})(?:\.[0-9]{1,9})?", version)
+    return tuple(map(int, found.groups())) if found else ()
+
+
+def states(measured: dict[str, list[str]]) -> list[tuple[str, bool]]:
+    """Measured versions in order, and whether each is affected."""
+    return sorted(((v, state == "affected") for state in ("affected", "not_affected") for v in measured[state]), key=lambda s: numbers_of(s[0]))
+
+
+def _nearest(measured: dict[str, list[str]], version: str) -> tuple[int, str]:
+    """2: measured with this version; 1: with the nearest one below or above it; else 0. And where it lies among the measured versions."""
+    asked, all_states = numbers_of(version), states(measured)
+    words = [f"{v} ({'affected' if affected else 'not affected'})" for v, affected in all_states]
+    for (seen, affected), text in zip(all_states, words):
+        if numbers_of(seen) == asked:
+            return (2 if affected else 0), text
+    above = next((i for i, (seen, _) in enumerate(all_states) if numbers_of(seen) > asked), len(words))
+    near = range(max(0, above - 1), min(len(words), above + 1))
+    where = f"lies between {words[above - 1]} and {words[above]}" if len(near) == 2 else f"is {'newer' if above else 'older'} than {words[near[0]]}"
+    return int(any(all_states[i][1] for i in near)), f"{version} {where}"
+
+
+def concern(entry: Entry, version: str, architecture: str) -> Optional[tuple[str, str]]:
+    """THE RULE: what an entry says of a version on a compute capability (empty: any): one of LEVELS, and why; None: nothing."""
+    measured, sort = entry.get("measured", {}), entry["sort"]
+    there = {architecture: measured[architecture]} if architecture in measured else measured
+    same = [(v, a, state == "affected") for a, m in measured.items() if architecture in ("", a) for state in m for v in m[state] if numbers_of(v) == numbers_of(version)]
+    if sort == "measured":
+        near = {a: _nearest(m, version) for a, m in there.items() if m["affected"]}
+        nearest = max((n for n, _ in near.values()), default=0)
+        if nearest == 2 and (not architecture or architecture in measured):
+            on = [(v, a) for v, a, affected in same if affected]
+            return "measured", f"measured with {on[-1][0]} on {', '.join(a for _, a in on)}"
+        elsewhere = f" on {architecture}" if architecture and architecture not in measured else ""
+        return ("not_measured", f"not measured{elsewhere}: {'; '.join(f'{text} on {a}' for a, (_, text) in near.items())}") if nearest else None
+    named = entry.get("architectures", [])
+    if architecture and named and not {architecture, architecture.split(".")[0] + ".x"} & set(named):
+        return None
+    if not any(numbers_of(r["from"]) <= numbers_of(version) < numbers_of(r["before"]) for r in entry["ranges"]):
+        return None
+    tried = "".join(f"; tried with {v} on {a} and not seen" for v, a, affected in same if not affected)
+    return sort, ("documented by NVIDIA" if sort == "documented" else "reported by users") + (tried or "; not reproduced here")
+
+
+class Found(NamedTuple):
+    """An entry of the list, and how it concerns the version that was asked for."""
+
+    entry: Entry
+    level: str
+    because: str
+
+
+def found_issues(entries: Iterable[Entry], version: str, architecture: str = "") -> list[Found]:
+    """Worst harm first; of one harm what is measured first. What is not measured comes last."""
+    said = [(entry, concern(entry, version, architecture)) for entry in entries]
+    found = [Found(entry, *about) for entry, about in said if about]
+    return sorted(found, key=lambda f: (f.level == "not_measured", HARMS.index(f.entry["harm"]), LEVELS.index(f.level)))
+
+
+def architecture_of(gpus: dict[str, str], name: str) -> str:
+    """"9.0" of "9.0", and of a name that has a known one in it: "NVIDIA H200"; empty where it is not known."""
+    if len(name) >= 3 and re.fullmatch(r"[0-9.]*\.[0-9.]*", name):
+        return name
+    words = f" {name.lower().replace('-', ' ')} "
+    return next((architecture for gpu, architecture in gpus.items() if f" {gpu.lower()} " in words), "")
+
+
+def issues(version: str, architecture: str = "") -> list[Issue]:
+    """Of a version ("13.1.0", or "13.1.0.3") on a compute capability ("9.0"; empty: any). Raises ValueError for what is no version."""
+    if not numbers_of(version):
+        raise ValueError(f"{version!r} is no version of cuBLAS; one is 13.1.0")
+    found = []
+    for entry in json.loads(_file().read_text())["issues"]:
+        if about := concern(entry, version, architecture):
+            ways = [w["text"] for w in entry.get("workarounds", [])]
+            told = (ways, entry.get("addresses", []), entry.get("calls", []), entry["reach"])
+            found.append(Issue(entry["id"], about[0], entry["harm"], entry["what"], *told))
+    return found
+
+
+def _mapped(name: str) -> ctypes.CDLL | None:
+    """A library that this process has loaded already."""
+    try:
+        for line in Path("/proc/self/maps").read_text().splitlines():
+            path = line.partition("/")[1:]
+            if re.fullmatch(name + r"\.so(\.\d+)*", path[1].rpartition("/")[2]):
+                return ctypes.CDLL("".join(path), mode=os.RTLD_NOW | os.RTLD_NOLOAD)
+    except OSError:
+        pass
+    return None
+
+
+def cublas_version() -> str:
+    """Of the cuBLAS that is loaded, else of the installed package; empty where there is neither."""
+    if library := _mapped("libcublas"):
+        part = ctypes.c_int()
+        parts = []
+        for which in range(3):  # MAJOR_VERSION, MINOR_VERSION, PATCH_LEVEL
+            if library.cublasGetProperty(which, ctypes.byref(part)) != 0:
+                break
+            parts.append(str(part.value))
+        if len(parts) == 3:
+            return ".".join(parts)
+    for package in PACKAGES:
+        try:
+            return importlib.metadata.version(package)
+        except importlib.metadata.PackageNotFoundError:
+            pass
+    return ""
+
+
+def architectures(root: str = "/") -> set[str]:
+    """Compute capabilities of the GPUs that the driver lists in /proc. CUDA is not started for that; unknown names are left out."""
+    known = json.loads(_file().read_text())["gpus"]
+    found = set()
+    for information in Path(root, "proc/driver/nvidia/gpus").glob("*/information"):
+        model = re.search(r"^Model:\s*(.*?)\s*$", information.read_text(errors="replace"), re.MULTILINE)
+        found.add(architecture_of(known, model[1]) if model else "")
+    return found - {""}
+
+
+def check(
+    harms: Collection[str] = ("wrong_numbers",),
+    levels: Collection[str] = ("measured", "documented"),
+    ignore: Iterable[str] = (),
+    reach: Collection[str] = ("any",),
+) -> list[Issue]:
+    """Warns (KnownIssueWarning) of each known issue of the cuBLAS of this process on its GPUs, and returns them. Without a version or a known GPU it does nothing. Raises nothing but its warnings, where Python makes these errors."""
+    try:
+        version = cublas_version()
+        if not numbers_of(version):
+            return []
+        here = sorted(architectures())
+        asked = [i for a in here for i in issues(version, a) if i.harm in harms and i.level in levels and i.reach in reach]
+        found = {i.id: i for i in asked if i.id not in set(ignore)}
+    except (AttributeError, KeyError, OSError, TypeError, ValueError):
+        return []
+    for i in found.values():
+        where = i.addresses[0] if i.addresses else f"cufault known --cublas {version}"
+        helps = f" {i.workarounds[0]}" if i.workarounds else ""
+        warnings.warn(f"cuBLAS {version}: {i.what}{helps} ({i.level}: {i.id}; {where})", KnownIssueWarning, stacklevel=2)
+    return list(found.values())
+
+
+def _spans(entry: Entry) -> Iterator[tuple[str, tuple[int, ...], tuple[int, ...], str, str]]:
+    """The rule's answers: architectures, first version, the one behind the last, level, why. Architectures are words, of which one that begins with ! is left out; none: any was asked for."""
+    measured, last = entry.get("measured", {}), (999999999, 0, 0)
+    named = sorted({*measured, *entry.get("architectures", [])})
+    asked = {"": "", **{a: a for a in named}, " ".join(f"!{a}" for a in named) or "!": "0.0"}
+    for family in [a for a in named if a.endswith(".x")]:
+        asked[" ".join([family, *(f"!{a}" for a in named if a != family and a.startswith(family[:-1]))])] = asked.pop(family)
+    seen = [numbers_of(v) for m in measured.values() for state in m.values() for v in state]
+    ends = [numbers_of(r[end]) for r in entry.get("ranges", []) for end in ("from", "before")]
+    bounds = sorted({(0, 0, 0), last, *seen, *((a, b, c + 1) for a, b, c in seen), *ends})
+    for words, architecture in asked.items():
+        spans: list[tuple[tuple[int, ...], tuple[int, ...], str, str]] = []
+        for first, end in zip(bounds, bounds[1:]):
+            level, because = concern(entry, ".".join(map(str, first)), architecture) or ("", "")
+            because = because if level != "not_measured" else ""
+            if level and spans and spans[-1][1:] == (first, level, because):
+                first = spans.pop()[0]
+            if level:
+                spans.append((first, end, level, because))
+        yield from ((words, *span) for span in spans)
+
+
+def header(known: dict[str, Any]) -> str:
+    """<cufault/known_issues_table.hpp>: programs that include it need neither a parser nor a rule."""
+
+    def row(*texts: str) -> str:
+        return f"    {{{', '.join(json.dumps(text, ensure_ascii=False) for text in texts)}}},\n"
+
+    def of(entry: Entry) -> tuple[str, ...]:
+        ways = (w["text"] for w in entry.get("workarounds", []))
+        texts = (entry[key] for key in ("id", "sort", "library", "harm", "what", "reach"))
+        return (*texts, entry.get("status", ""), " ".join(entry.get("calls", [])), "\n".join(ways), " ".join(entry.get("addresses", [])))
+
+    entries = known["issues"]
+    spans = (
+        f'    {{{i}, "{words}", {{{", ".join(map(str, first))}}}, {{{", ".join(map(str, end))}}}, known_level::{level}, "{because}"}},\n'
+        for i, entry in enumerate(entries)
+        for words, first, end, level, because in _spans(entry)
+    )
+    return f"""// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+// Made of cases/known_issues.json by reports/answers/known_issues.py. Included by <cufault/known_issues.hpp>.
+#pragma once
+
+namespace cufault {{
+
+inline constexpr known_gpu known_gpus[] = {{
+{"".join(map(row, known["gpus"], known["gpus"].values()))}}};
+inline constexpr known_issue known_issues_table[] = {{
+{"".join(row(*of(e)) for e in entries)}}};
+inline constexpr known_span known_spans[] = {{
+{"".join(spans)}}};
+
+}}  // namespace cufault
+"""
+
+
+if __name__ == "__main__":
+    print(header(json.loads(Path(sys.argv[1]).read_text())), end="")
