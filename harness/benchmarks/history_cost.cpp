@@ -5,10 +5,9 @@
 // peak memory only rises, so that its later samples are of all before them, too.
 //   history_cost [--runs N] [--arms N] [--repetitions N] [--benchmark_out=FILE.json] [other options of Google Benchmark]
 #include "harness/benchmarks/samples.hpp"
+#include "harness/system/process.hpp"
 #include "harness/system/temporary_folder.hpp"
 #include "reports/base/files.hpp"
-#include "reports/history/history.hpp"
-#include "reports/printers/history.hpp"
 #include "reports/printers/printers.hpp"
 
 #include <fmt/format.h>
@@ -21,7 +20,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <map>
-#include <sstream>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -54,13 +53,16 @@ call_record call(const char* api, const std::string& status, bool after_remedy =
   return c;
 }
 
+/// Of this process, and of those that it ran.
 double cpu_seconds() {
-  rusage used{};
-  getrusage(RUSAGE_SELF, &used);
-  const auto of = [](const timeval& t) {
-    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) / 1e6;
-  };
-  return of(used.ru_utime) + of(used.ru_stime);
+  double all = 0;
+  for (const auto whose : {RUSAGE_SELF, RUSAGE_CHILDREN}) {
+    rusage used{};
+    getrusage(whose, &used);
+    for (const timeval& t : {used.ru_utime, used.ru_stime})
+      all += static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) / 1e6;
+  }
+  return all;
 }
 
 /// A run of four stacks in turn; one arm in ten races, one in fifty flakes, one in twenty changes with the stack.
@@ -125,25 +127,42 @@ struct times {
   }
 };
 
-/// A report over all runs, each from a file: at most 50 files are there at the same time, because all of them would fill the disk.
+/// Of `cufault history`, which lies beside this program.
+void run_history(std::vector<std::string> words) {
+  words.insert(words.begin(), {fs::read_symlink("/proc/self/exe").parent_path() / "cufault", "history"});
+  spawn_options started;
+  started.argv = std::move(words);
+  started.timeout = std::chrono::minutes(10);
+  const process_result ended = run_process(started, {});
+  if (ended.how != ending::exited || ended.exit_code != 0) throw std::runtime_error(ended.stderr_text);
+}
+
+constexpr int at_once = 50;  // files of runs: all of them would fill the disk
+
+std::vector<std::string> written(const fs::path& folder, int first, int last, int arms) {
+  std::vector<std::string> files;
+  for (int run = first; run < last; ++run) {
+    files.push_back(folder / fmt::format("run{}.jsonl", run));
+    write_whole(files.back(), record_of(run, arms));
+  }
+  return files;
+}
+
+/// A report over all runs, each from a file.
 void measure_report(times& into, const fs::path& folder, int runs, int arms) {
   double took = 0, took_cpu = 0;
   report_builder all;
-  constexpr int at_once = 50;
   for (int first = 0; first < runs; first += at_once) {
-    std::vector<fs::path> files;
-    for (int run = first; run < std::min(first + at_once, runs); ++run) {
-      files.push_back(folder / fmt::format("run{}.jsonl", run));
-      write_whole(files.back(), record_of(run, arms));
-    }
+    const std::vector<std::string> files = written(folder, first, std::min(first + at_once, runs), arms);
     const auto begun = clock_type::now();
     const double cpu = cpu_seconds();
     each_record(
-        files, [&](const fs::path& from, record r) { all.add(from.string(), std::move(r)); },
+        {files.begin(), files.end()},
+        [&](const fs::path& from, record r) { all.add(from.string(), std::move(r)); },
         [](const std::string& why) { throw std::runtime_error(why); });
     took += seconds_since(begun);
     took_cpu += cpu_seconds() - cpu;
-    for (const fs::path& done : files) fs::remove(done);
+    for (const std::string& done : files) fs::remove(done);
   }
   const auto begun = clock_type::now();
   const double cpu = cpu_seconds();
@@ -177,12 +196,15 @@ int main(int argc, char** argv) try {
   const fs::path file = folder.path() / "history.db";
 
   times last_adds;  // the file only grows
-  for (int run = 0; run < runs; ++run) {
-    const std::string text = record_of(run, arms);
+  for (int first = 0, last = 0; first < runs; first = last) {
+    last = first < runs - repetitions ? std::min(first + at_once, runs - repetitions) : first + 1;
+    std::vector<std::string> words = written(folder.path(), first, last, arms);
+    words.insert(words.begin(), {"add", file});
     const auto begun = clock_type::now();
     const double cpu = cpu_seconds();
-    history(file, history::access::add).add(record_from("run.jsonl", text));
-    if (run >= runs - repetitions) last_adds.add(seconds_since(begun), cpu_seconds() - cpu);
+    run_history(words);
+    if (first >= runs - repetitions) last_adds.add(seconds_since(begun), cpu_seconds() - cpu);
+    for (const std::string& done : std::span(words).subspan(2)) fs::remove(done);
   }
   last_adds.write("add");
 
@@ -191,9 +213,9 @@ int main(int argc, char** argv) try {
     for (int repetition = 0; repetition < repetitions; ++repetition) {
       const auto begun = clock_type::now();
       const double cpu = cpu_seconds();
-      std::ostringstream out;
-      print_history(out, history(file, history::access::read).view(patterns), table_style::text,
-                    patterns.empty() ? history_extent::overview : history_extent::details);
+      std::vector<std::string> words{"show", file};
+      words.insert(words.end(), patterns.begin(), patterns.end());
+      run_history(words);
       shown.add(seconds_since(begun), cpu_seconds() - cpu);
     }
     shown.write(name);

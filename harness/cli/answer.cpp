@@ -3,6 +3,7 @@
 #include "harness/cli/answer.hpp"
 
 #include "harness/cli/paths.hpp"
+#include "harness/system/process.hpp"
 #include "reports/base/json_input.hpp"
 
 #include <fmt/format.h>
@@ -11,6 +12,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstdint>
 #include <cstring>
 #include <iostream>
@@ -53,34 +55,51 @@ nlohmann::json value_of(const CLI::Option& o) {
   return o.as<std::string>();
 }
 
+std::vector<std::string> reader_of(const std::string& reader, nlohmann::json said) {
+  said["files"] = files();
+  return {interpreter(), "-B", (answers_folder() / (reader + ".py")).string(),
+          said.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace)};
+}
+
 }  // namespace
+
+nlohmann::json answered(const std::string& reader, const nlohmann::json& options,
+                        const std::vector<std::string>& names) {
+  spawn_options started;
+  started.argv = reader_of(reader, {{"command", ""}, {"options", options}});
+  started.argv.insert(started.argv.end(), names.begin(), names.end());
+  started.timeout = std::chrono::hours(1);
+  started.keep_output = std::size_t{1} << 30;
+  const process_result said = run_process(started, {});
+  if (said.how == ending::exited && said.exit_code == 0) return nlohmann::json::parse(said.stdout_text);
+  const std::string why = one_line(said.stderr_text);
+  throw usage_error(why.starts_with("cufault: ") ? why.substr(9) : fmt::format("{}: {}", reader, why));
+}
 
 int answer(const std::string& reader, const CLI::App& command, const command_line* line) {
   auto options = nlohmann::json::object();
-  std::vector<std::string> behind;
+  std::vector<std::string> names;
   for (const CLI::Option* const o : command.get_options()) {
     if (o->count() == 0 && o->get_default_str().empty()) continue;
     if (o->get_lnames().empty())
-      behind = o->results();
+      names.insert(names.end(), o->results().begin(), o->results().end());
     else
       options[o->get_lnames().front()] = value_of(*o);
   }
-  nlohmann::json said{{"options", options}, {"files", files()}};
+  nlohmann::json said{{"command", command.get_name()}, {"options", options}};
   if (line != nullptr) {
     said["line"] = line->recorded_words();
-    behind.emplace_back("--");
-    behind.insert(behind.end(), line->behind.begin(), line->behind.end());
+    names.emplace_back("--");
+    names.insert(names.end(), line->behind.begin(), line->behind.end());
   }
-  const std::string python = interpreter(), program = (answers_folder() / (reader + ".py")).string(),
-                    given = said.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
-  std::vector<std::string> words{python, "-B", program, given};
-  words.insert(words.end(), behind.begin(), behind.end());
+  std::vector<std::string> words = reader_of(reader, std::move(said));
+  words.insert(words.end(), names.begin(), names.end());
   std::vector<char*> pointers;
   for (std::string& word : words) pointers.push_back(word.data());
   pointers.push_back(nullptr);
   std::cout.flush();
-  execv(python.c_str(), pointers.data());
-  throw usage_error(fmt::format("{}: cannot be run: {}", python, std::strerror(errno)));
+  execv(pointers.front(), pointers.data());
+  throw usage_error(fmt::format("{}: cannot be run: {}", words.front(), std::strerror(errno)));
 }
 
 CLI::App* add_bare_answer(command_line& line, const char* name, const char* what, const std::string& codes) {

@@ -6,8 +6,10 @@
 #include "harness/cli/command_line.hpp"
 
 #include <CLI/CLI.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include <string>
+#include <vector>
 
 namespace cufault {
 
@@ -15,6 +17,10 @@ namespace cufault {
 /// also all that was said, and the words behind --. Returns only if it cannot be started: throws usage_error, for lack of a Python, say.
 [[noreturn]] int answer(const std::string& reader, const CLI::App& command,
                         const command_line* line = nullptr);
+
+/// What a reader prints with these options and names, as JSON, where a command of C++ needs it. Throws usage_error: no Python, or what the reader says.
+nlohmann::json answered(const std::string& reader, const nlohmann::json& options,
+                        const std::vector<std::string>& names);
 
 /// An option for the reader, which gets a number of an int or a double, and a list of a std::vector.
 template <class Value = std::string>

@@ -1,24 +1,16 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-#include "reports/history/history.hpp"
-
-#include "harness/cli/command_line.hpp"
-#include "harness/cli/gate.hpp"
-#include "harness/system/process.hpp"
+#include "harness/cli/answer.hpp"
 #include "reports/base/json_input.hpp"
-#include "reports/base/words.hpp"
 #include "reports/model/record_parts.hpp"
 #include "reports/model/stack_folder.hpp"
 #include "reports/printers/changes.hpp"
-#include "reports/printers/history.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ostream.h>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <functional>
 #include <iostream>
 #include <memory>
 #include <optional>
@@ -31,78 +23,10 @@ namespace fs = std::filesystem;
 namespace cufault {
 namespace {
 
-struct history_arguments : print_form {
-  bool adds = false;
-  std::filesystem::path file;
-  std::vector<std::filesystem::path> records;  ///< to add
-  std::vector<std::string> arms;  ///< to show: "CASE/ARM", where * is anything; all where it is empty
-};
-
 struct changes_arguments : print_form {
   std::vector<std::filesystem::path> records;
   std::string gpu, release;  ///< empty: that of most releases; all
 };
-
-int add_to_history(const history_arguments& arguments) {
-  const auto has_none = [](const fs::path& named) {
-    try {
-      return records_in({named}).empty();
-    } catch (const input_error&) {
-      return false;  // each_record() says why
-    }
-  };
-  if (std::ranges::all_of(arguments.records, has_none))
-    throw usage_error(no_record);  // and no history is made
-  unread_files unread;
-  std::optional<history>
-      kept;  // opened, or made, with the first record: who ends this while it is read leaves none
-  history::added total;
-  each_record(
-      arguments.records,
-      [&](const fs::path& file, const record& r) {
-        const interrupt_guard guard;  // a run is added whole, or not at all
-        try {
-          if (!kept) kept.emplace(arguments.file, history::access::add);
-        } catch (const input_error& e) {
-          throw usage_error(e.what());
-        }
-        try {
-          const auto more = kept->add(r);
-          total.runs += more.runs;
-          total.arms += more.arms;
-          total.known += more.known;
-        } catch (const input_error& e) {
-          throw input_error(fmt::format("{}: {}", file.string(), e.what()));
-        }
-        if (guard.signal() != 0)
-          throw usage_error(
-              fmt::format("interrupted; {} added to {}", plural(total.runs, "run"), arguments.file.string()),
-              128 + guard.signal());
-      },
-      unread.take());
-  fmt::print(std::cout, "{}: added {} in {}; {} already there\n", arguments.file.string(),
-             plural(total.arms, "arm"), plural(total.runs, "run"), total.known);
-  return unread.lines.empty() ? 0 : exit_unresolved;
-}
-
-int show_history(const history_arguments& arguments) {
-  history kept(arguments.file, history::access::read);
-  const history_view view = kept.view(arguments.arms);
-  if (view.runs == 0)
-    throw usage_error(
-        fmt::format("{0} has no run: `cufault history add {0} RECORD` adds them", arguments.file.string()));
-  if (!arguments.arms.empty() && view.arms.empty()) {
-    std::vector<std::string> known;
-    for (const history_arm& arm : kept.view({}).arms) known.push_back(arm.name);
-    throw usage_error(fmt::format("{} has no arm {}{}", arguments.file.string(),
-                                  fmt::join(arguments.arms, " or "),
-                                  did_you_mean(arguments.arms.front(), known)));
-  }
-  if (arguments.json) return print_json(to_json(view));
-  print_history(std::cout, view, arguments.style(),
-                arguments.arms.empty() ? history_extent::overview : history_extent::details);
-  return 0;
-}
 
 /// Notes with what known issues cite, by which a page leaves out none of it.
 std::vector<release_note> named_in(std::vector<release_note> notes) {
@@ -168,9 +92,9 @@ int show_changes(const changes_arguments& arguments) {
 }
 
 void add_history(command_line& line) {
-  const auto said = std::make_shared<history_arguments>();
   struct asked : to_read {
     std::string gpu, release;
+    std::vector<std::string> arms;
   };
   const auto asked_for = std::make_shared<asked>();
   CLI::App* history = line.command(
@@ -183,23 +107,23 @@ void add_history(command_line& line) {
       "steady, or of another rate, in their last 20 runs or more.\n"
       "Exit codes: 0; 2 bad input, or a file that is no history, has no run, is damaged, or was made by a "
       "newer cufault.",
-      [said, asked_for, &line] {
-        if (line.app.get_subcommand("history")->got_subcommand("matrix"))
+      [asked_for, &line] {
+        const CLI::App& asked_of = *line.app.get_subcommand("history")->get_subcommands().front();
+        if (asked_of.get_name() == "matrix")
           return show_changes({*asked_for, asked_for->records, asked_for->gpu, asked_for->release});
-        return said->adds ? add_to_history(*said) : show_history(*said);
+        return answer("history", asked_of);
       });
   history->require_subcommand(1);
   CLI::App* add = history->add_subcommand("add", "Add records; records already present are skipped");
-  add->add_option("DB", said->file, "the history; made where there is none")->required()->type_name("FILE");
-  add->add_option("RECORD", said->records, "records, folders of records, or folders of stacks")
+  add_passed_on(add, "DB", "the history; made where there is none")->required()->type_name("FILE");
+  add->add_option("RECORD", asked_for->records, "records, folders of records, or folders of stacks")
       ->required()
       ->check(CLI::ExistingPath);
-  add->callback([said] { said->adds = true; });
   CLI::App* show =
       history->add_subcommand("show", "Show arms that changed or flake, or all arms that match ARM");
-  show->add_option("DB", said->file, "the history")->required()->type_name("FILE");
-  show->add_option("ARM", said->arms, "CASE/ARM, where * is anything");
-  add_form(show, *said, "history");
+  add_passed_on(show, "DB", "the history")->required()->type_name("FILE");
+  show->add_option("ARM", asked_for->arms, "CASE/ARM, where * is anything");
+  add_form(show, *asked_for, "history");
   CLI::App* changes = history->add_subcommand(
       "matrix",
       "Show what changed from release to release of cuBLAS, by recorded stacks of one GPU and driver");

@@ -3,17 +3,18 @@
 // cufault report: one model of all records, and each format of it as a file.
 #include "reports/printers/report.hpp"
 
+#include "harness/cli/answer.hpp"
 #include "harness/cli/command_line.hpp"
 #include "harness/cli/commit.hpp"
 #include "reports/base/files.hpp"
 #include "reports/base/json_input.hpp"
-#include "reports/history/history.hpp"
 #include "reports/printers/printers.hpp"
 #include "reports/printers/summary.hpp"
 #include "reports/printers/table.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ostream.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <iostream>
@@ -62,6 +63,18 @@ void refuse_files_of_others(const fs::path& folder, const std::vector<report_fil
   }
 }
 
+report_trends trends_of(const fs::path& history) {
+  const nlohmann::json said = answered("history", {{"trends", true}}, {history.string()});
+  report_trends trends{.runs = said.at("runs"), .first = said.at("first"), .last = said.at("last")};
+  for (const nlohmann::json& one : said.at("arms")) {
+    report_trends::arm& arm = trends.arms.emplace_back();
+    arm = {.name = one.at("name"), .on = one.at("on"), .how = one.at("how"), .on_all = one.at("on_all")};
+    for (const nlohmann::json& result : one.at("results"))
+      arm.results.push_back({result.at("seen"), result.at("first"), result.at("last"), result.at("runs")});
+  }
+  return trends;
+}
+
 int write_report(const report_arguments& arguments) {
   bool all_read = true;
   report_builder builder;
@@ -93,7 +106,7 @@ int write_report(const report_arguments& arguments) {
     throw usage_error(
         "--since: no record there came to its end with exit code 0; name a run that passed, or the folder of "
         "a stack");
-  if (!arguments.history.empty()) all.history = history(arguments.history, history::access::read).view();
+  if (!arguments.history.empty()) all.history = trends_of(arguments.history);
 
   const std::vector<report_file> observations = builder.files();
   refuse_files_of_others(arguments.folder, observations);

@@ -2,10 +2,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // `cufault rows`, which reports/answers starts: the rows of the table (reports/judge/table.hpp) on standard output.
 #include "harness/cli/command_line.hpp"
+#include "reports/base/json_input.hpp"
 #include "reports/evidence/baselines.hpp"
+#include "reports/evidence/distance.hpp"
 #include "reports/judge/judge.hpp"
 #include "reports/judge/table.hpp"
+#include "reports/model/frameworks.hpp"
+#include "reports/printers/table.hpp"
 
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
 #include <iostream>
 
 namespace cufault {
@@ -13,10 +21,68 @@ namespace {
 
 struct rows_arguments {
   records_to_read records{default_recorded()};
-  bool digest = false;
+  bool digest = false, runs = false, distances = false;
 };
 
+/// What each arm of these records came to in each run.
+int print_runs(const records_to_read& records) {
+  const auto has_none = [](const std::filesystem::path& named) {
+    try {
+      return records_in({named}).empty();
+    } catch (const input_error&) {
+      return false;  // each_record() says why
+    }
+  };
+  if (std::ranges::all_of(records, has_none)) throw usage_error(no_record);
+  row_writer to(std::cout);
+  bool all_read = true;
+  each_record(
+      records,
+      [&to](const std::filesystem::path& file, const record& r) { write_runs(to, file.string(), r); },
+      [&all_read](const std::string& why) {
+        all_read = false;
+        std::cerr << fmt::format("cufault: {}\n", cell(why, table_style::text));
+      });
+  return all_read ? 0 : exit_unresolved;
+}
+
+/// Of stacks on standard input, [{"keys": {}, "gpu": NAME}]: their labels, and how far each is from those before it, null where one says nothing
+/// of the other. By family of cases; "": all but those of frameworks.
+int print_distances() {
+  std::vector<stack_keys> keys;
+  nlohmann::json said{{"labels", nlohmann::json::array()}};
+  for (const nlohmann::json& stack : nlohmann::json::parse(std::cin)) {
+    record labelled;
+    *labelled.stack = {{"keys", stack.at("keys")}, {"gpu", {{"name", stack.at("gpu")}}}};
+    std::string label = stack_label(labelled);
+    const stack_keys& its = keys.emplace_back(keys_of(labelled));
+    for (const auto& [key, value] : its) {
+      const bool told = key == "cublas" || key == "driver" || key == "compute_capability" ||
+                        (key == "cublaslt" && its.contains("cublas") && its.at("cublas") == value);
+      if (!told && value != "none") label += fmt::format(", {} {}", key, value);
+    }
+    said["labels"].push_back(label);
+  }
+  static const arm_result on_a_gpu{.trials = {observation{}}};
+  std::vector<std::string> families{""};
+  for (const python_framework& f : python_frameworks) families.emplace_back(f.name);
+  for (const std::string& family : families) {
+    const auto matter = keys_that_matter(family + ".", on_a_gpu);
+    nlohmann::json& all = said["distances"][family] = nlohmann::json::array();
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      nlohmann::json& before = all.emplace_back(nlohmann::json::array());
+      for (std::size_t j = 0; j < i; ++j) {
+        const auto away = distance(keys[j], keys[i], matter);
+        before.push_back(away ? nlohmann::json(*away) : nlohmann::json());
+      }
+    }
+  }
+  return print_json(said, -1);
+}
+
 int print_rows(const rows_arguments& arguments) {
+  if (arguments.distances) return print_distances();
+  if (arguments.runs) return print_runs(arguments.records);
   if (arguments.digest) {
     std::cout << digest_of_sources() << '\n';
     return 0;
@@ -37,6 +103,8 @@ void add_rows(command_line& line) {
   CLI::App* rows = line.command("rows", "", "", [said] { return print_rows(*said); });
   rows->group("");
   add_to_read(rows, said->records);
+  rows->add_flag("--runs", said->runs, "what each arm came to in each run");
+  rows->add_flag("--distances", said->distances, "of stacks on standard input");
   rows->add_flag("--digest", said->digest, "only what identifies the program and the records that it has");
 }
 

@@ -44,12 +44,7 @@ endif()
 FetchContent_Declare(pugixml
   GIT_REPOSITORY https://github.com/zeux/pugixml GIT_TAG db78afc2b7d8f043b4bc6b185635d949ea2ed2a8 # v1.14
   FIND_PACKAGE_ARGS 1.11)
-FetchContent_Declare(SQLite3
-  URL https://www.sqlite.org/2024/sqlite-amalgamation-3460100.zip
-  URL_HASH SHA3_256=af6aae8d3eccc608857c63cf56efbadc70da48b5c719446b353ed88dded1e288
-  DOWNLOAD_EXTRACT_TIMESTAMP OFF
-  FIND_PACKAGE_ARGS 3.37)
-FetchContent_MakeAvailable(pugixml SQLite3)
+FetchContent_MakeAvailable(pugixml)
 # One header, under the Boost Software License 1.0. It is copied, so that a cross compiler does not get the other headers beside it.
 find_file(CUFAULT_MUSTACHE_HEADER kainjow/mustache.hpp)
 mark_as_advanced(CUFAULT_MUSTACHE_HEADER)
@@ -65,30 +60,13 @@ add_library(cufault_mustache INTERFACE)
 target_include_directories(cufault_mustache SYSTEM INTERFACE ${PROJECT_BINARY_DIR}/mustache)
 
 # What is installed needs no library but those of the C++ compiler, so that it runs on systems that lack these or have other versions: fmt is
-# used as headers, pugixml and SQLite are linked in. Where a system has them as shared libraries alone, these are needed, and ci/bare says so.
+# used as headers, pugixml is linked in. Where a system has it as a shared library alone, that is needed, and ci/bare says so.
 add_library(cufault_pugixml INTERFACE)
 set(LINKED_IN pugixml::pugixml)
 if(TARGET pugixml::static)
   set(LINKED_IN pugixml::static)
 endif()
 target_link_libraries(cufault_pugixml INTERFACE ${LINKED_IN})
-add_library(cufault_sqlite INTERFACE)
-if(NOT SQLite3_FOUND)  # fetched: sources without a build of their own
-  enable_language(C)
-  add_library(cufault_sqlite_source STATIC ${sqlite3_SOURCE_DIR}/sqlite3.c)
-  target_compile_definitions(cufault_sqlite_source PRIVATE SQLITE_OMIT_LOAD_EXTENSION SQLITE_THREADSAFE=0)
-  target_include_directories(cufault_sqlite_source SYSTEM PUBLIC ${sqlite3_SOURCE_DIR})
-  target_link_libraries(cufault_sqlite INTERFACE cufault_sqlite_source)
-else()
-  find_library(CUFAULT_SQLITE_STATIC libsqlite3.a)
-  if(CUFAULT_SQLITE_STATIC)
-    find_package(Threads REQUIRED)
-    target_include_directories(cufault_sqlite SYSTEM INTERFACE ${SQLite3_INCLUDE_DIRS})
-    target_link_libraries(cufault_sqlite INTERFACE ${CUFAULT_SQLITE_STATIC} m Threads::Threads ${CMAKE_DL_LIBS})
-  else()
-    target_link_libraries(cufault_sqlite INTERFACE SQLite::SQLite3)
-  endif()
-endif()
 
 if(CUFAULT_TESTS)
   set(INSTALL_GTEST OFF)

@@ -38,6 +38,7 @@ class Asked:
         said, end = json.loads(words[0]), words.index("--") if "--" in words else len(words)
         self.options: dict[str, Any] = said["options"]
         self.files: dict[str, str] = said["files"]
+        self.command: str = said["command"]
         self.line: list[str] = said.get("line", [])
         self.names, self.behind = words[1:end], words[end + 1 :]
         self.json = bool(self.options.get("json")) or self.options.get("format") == "json"

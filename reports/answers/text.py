@@ -3,6 +3,7 @@
 """How answers are printed: text that keeps to the width of its terminal, Markdown, and JSON."""
 from __future__ import annotations
 
+import difflib
 import fcntl
 import json
 import os
@@ -310,6 +311,81 @@ def tables_json(tables: Iterable[Table], schema: int = 2) -> dict[str, Any]:
     return result
 
 
-def print_json(value: Any, indent: int | None = 2) -> None:
+def print_json(value: Any, indent: int | None = 2, sort_keys: bool = False) -> None:
     separators = (",", ":") if indent is None else (",", ": ")
-    sys.stdout.write(json.dumps(value, indent=indent, ensure_ascii=False, separators=separators) + "\n")
+    sys.stdout.write(json.dumps(value, indent=indent, ensure_ascii=False, separators=separators, sort_keys=sort_keys) + "\n")
+
+
+def letter_of(index: int) -> str:
+    """Of a stack: "a", and behind "z" "s26"."""
+    return chr(ord("a") + index) if index < 26 else f"s{index}"
+
+
+def did_you_mean(asked: str, names: Iterable[str]) -> str:
+    near = difflib.get_close_matches(asked, names, 1)
+    return f"; did you mean {near[0]}?" if near else ""
+
+
+def beginning_of(text: str, most: int, mark: str = "\u2026") -> str:
+    """Of at most so many bytes as UTF-8, and the mark."""
+    encoded = text.encode(errors="replace")
+    return text if len(encoded) <= most else encoded[:most].decode(errors="ignore") + mark
+
+
+class Page:
+    """Lines, lists and tables. As Markdown it stays below MARKDOWN_LIMIT: of a list or table the rows that do not fit are counted, and of a long line
+    the beginning is kept."""
+
+    def __init__(self, out: Output, markdown: bool) -> None:
+        self.out, self.markdown, self.written = out, markdown, 0
+
+    def _shown(self, text: str) -> str:
+        return cell(beginning_of(text, 2000, "...") if self.markdown else text, self.markdown)
+
+    def _put(self, text: str) -> bool:
+        """Some lines; false where they do not fit."""
+        size = len(text.encode(errors="replace")) + 1
+        if self.markdown and self.written + size + 8192 > MARKDOWN_LIMIT:
+            return False
+        self.out.print(text)
+        self.written += size
+        return True
+
+    def heading(self, text: str) -> None:
+        """Of the page; in text there is none."""
+        if self.markdown:
+            self._put(f"## {self._shown(text)}\n")
+
+    def line(self, text: str) -> None:
+        self._put(("- " if self.markdown else "") + self._shown(text))
+
+    def table(self, title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+        if not self.markdown:
+            self.out.print(f"\n{self._shown(title)}:")
+            for line in table_lines(head, rows, False)[:-1]:
+                self.out.print(line)
+            return
+        lines = ["".join(f"| {self._shown(text)} " for text in row) + "|" for row in (head, ["---"] * len(head), *rows)]
+        left = len(rows)
+        if self._put("\n".join((f"\n### {self._shown(title)}\n", *lines[:2]))):
+            for line in lines[2:]:
+                if not self._put(line):
+                    break
+                left -= 1
+        self._put(f"\n{left} more do not fit here.\n" if left else "")
+
+    def list(self, title: str, lines: Sequence[str], most: int | None = None) -> None:
+        """At most so many lines."""
+        bullet = "- " if self.markdown else "  "
+        shown = lines if most is None else lines[:most]
+        written = 0
+        if self._put(f"\n### {self._shown(title)}\n" if self.markdown else f"\n{self._shown(title)}."):
+            while written < len(shown) and self._put(bullet + self._shown(shown[written])):
+                written += 1
+        left = len(lines) - written
+        if left:
+            self._put(f"\n{left} more do not fit here." if written < len(shown) else f"{bullet}and {left} more: --json has all")
+
+    def last(self, text: str, paint: str = "") -> None:
+        """A line that is always there: it has room of its own."""
+        self.out.print("\n" + (self._shown(text) if self.markdown else painted(self._shown(text), paint)))

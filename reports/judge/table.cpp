@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reports/judge/table.hpp"
 
+#include "reports/base/files.hpp"
 #include "reports/base/json_fields.hpp"
 #include "reports/judge/claims.hpp"
 #include "reports/judge/remedy_outcome.hpp"
@@ -9,9 +10,12 @@
 #include "reports/model/cell_name.hpp"
 #include "reports/model/record_parts.hpp"
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <ostream>
 #include <string>
@@ -282,7 +286,61 @@ void write_calls(row_writer& to, std::span<const record> judged) {
   steps.write(to);
 }
 
+/// In one line, and the digest by which a result is known again (FNV-1a).
+json result_of(const std::vector<signature>& signatures, std::size_t trials) {
+  std::vector<plateau> plateaus;
+  for (const signature& s : signatures) plateaus.push_back({.seen = s});
+  std::uint64_t hash = 0xcbf29ce484222325;
+  for (const char c : canonical(plateaus)) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  constexpr std::size_t readable = 2000;
+  std::string text = describe(signatures);
+  if (text.size() > readable) text = text.substr(0, readable - 3) + "...";
+  return {fmt::format("{:016x}", hash), std::move(text), trials};
+}
+
+/// What trials of one run came to.
+json results_of(const arm_result& arm, const std::vector<observation>& trials) {
+  json results = json::array();
+  if (!arm.races.empty()) {
+    for (const counted_signature& s : distinct_signatures(trials))
+      results.push_back(result_of({s.seen}, static_cast<std::size_t>(s.trials)));
+    return results;
+  }
+  // Refined levels only locate an edge, at another level in each run.
+  std::vector<signature> stated;
+  for (const plateau& p : plateaus_of(trials))
+    if (p.stated && (stated.empty() || stated.back() != p.seen)) stated.push_back(p.seen);
+  results.push_back(result_of(stated, trials.size()));
+  return results;
+}
+
 }  // namespace
+
+void write_runs(row_writer& to, const std::string& file, const record& r) {
+  // Its text identifies the stack in histories: sorted, and never another.
+  to.row({{"record", file},
+          {"stack", dump_json(nlohmann::json{{"keys", keys_of(r)}, {"gpu", gpu_name(*r.stack)}})}});
+  for (const case_result& c : r.cases)
+    for (const arm_result& arm : c.arms) {
+      std::vector<run_of_trials> runs = arm.runs;
+      if (runs.empty())
+        runs = {{.commit = r.commit,
+                 .dirty = r.dirty,
+                 .started = r.started,
+                 .seed = r.seed,
+                 .trials = arm.trials.size()}};
+      auto from = arm.trials.begin();
+      for (const run_of_trials& made : runs) {
+        const auto to_trial = from + static_cast<std::ptrdiff_t>(made.trials);
+        const std::vector<observation> trials(std::exchange(from, to_trial), to_trial);
+        if (trials.empty() || !std::ranges::all_of(trials, comparable)) continue;
+        to.row({join_key(c.name, arm.name), made.started, std::to_string(made.seed),
+                made.commit + (made.dirty ? ", modified" : ""), int{!arm.races.empty()},
+                results_of(arm, trials)});
+      }
+    }
+  to.row(nullptr);
+}
 
 void write_arms(row_writer& to, std::span<const record> judged, const cost_notes& costs) {
   write_stacks(to, judged);

@@ -32,6 +32,11 @@ class row_writer {
   std::ostream& out_;
 };
 
+/// What arms came to in the runs of a record, for `cufault history`: {"record": FILE, "stack": its keys and GPU as JSON that is equal where the
+/// stacks are}; for each arm and run [CASE/ARM, start, seed, commit, races, [[digest, words, trials]]]; null. Of an arm with levels the results
+/// in the order of levels; of one that races each signature. What could not be compared is left out.
+void write_runs(row_writer& to, const std::string& file, const record& r);
+
 /// The tables stacks, judged_arms, trials, steps and made_calls. Precondition: the records are judged.
 void write_arms(row_writer& to, std::span<const record> judged, const cost_notes& costs);
 

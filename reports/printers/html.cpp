@@ -486,56 +486,16 @@ void put_runs(const report& r, blocks& all, std::size_t& room) {
   all.push_back(chart.block("Exit codes of runs", runs.front()->started, runs.back()->started, room));
 }
 
-/// What an arm came to on all stacks, the most frequent first.
-std::vector<history_result> joined_results(const history_arm& a) {
-  std::map<int, history_result> by_id;
-  for (const history_entry& e : a.entries)
-    for (const history_result& result : e.results) {
-      const auto [at, is_new] = by_id.try_emplace(result.id, result);
-      if (is_new) continue;
-      at->second.runs += result.runs;
-      at->second.first = std::min(at->second.first, result.first);
-      at->second.last = std::max(at->second.last, result.last);
-    }
-  std::vector<history_result> all;
-  for (auto& [id, result] : by_id) all.push_back(std::move(result));
-  std::ranges::stable_sort(all, [](const auto& x, const auto& y) { return x.runs > y.runs; });
-  return all;
-}
-
-/// Arms that did not always show the same: a band a result, from its first run to its last. Those that changed since the green run, over all
-/// stacks; the others each on one. Those that race, if their rate changed.
+/// A band a result, from its first run to its last. Arms that changed since the green run are shown over all stacks, the others each on one.
 void put_history(const report& r, blocks& all, std::size_t& room) {
-  const history_view& h = *r.history;
-  struct varying {
-    std::string since;  // when its latest result was first seen
-    std::string arm, on, how;
-    std::vector<history_result> results;
-  };
-  std::set<std::pair<std::string, std::size_t>> moved;
-  for (const history_proposal& p : h.proposals) moved.insert({p.arm, p.stack});
+  const report_trends& h = *r.history;
   std::set<std::string> changed;
   if (r.change)
     for (const report_change::group& g : r.change->groups)
       for (const std::string& arm : g.arms) changed.insert(join_key(g.what.case_name, arm));
-  std::vector<varying> found;
-  const auto keep = [&](varying v) {
-    if (v.results.size() < 2) return;
-    for (const history_result& result : v.results) v.since = std::max(v.since, result.first);
-    found.push_back(std::move(v));
-  };
-  for (const history_arm& a : h.arms) {
-    if (changed.contains(a.name)) {
-      keep({"", a.name, plural(a.entries.size(), "stack"), "changed since the last green run",
-            joined_results(a)});
-      continue;
-    }
-    for (const history_entry& e : a.entries)
-      if (!e.races || moved.contains({a.name, e.stack}))
-        keep({"", a.name, h.stacks[e.stack].label,
-              e.races ? "races" : fmt::format("{} of {} runs differ", e.flakes(), e.runs), e.results});
-  }
-  std::ranges::stable_sort(found, [](const varying& a, const varying& b) { return a.since > b.since; });
+  std::vector<const report_trends::arm*> found;
+  for (const report_trends::arm& a : h.arms)
+    if (a.on_all == changed.contains(a.name)) found.push_back(&a);
   all.push_back(heading("Arms that did not always show the same"));
   if (found.empty()) {
     all.push_back(
@@ -551,18 +511,19 @@ void put_history(const report& r, blocks& all, std::size_t& room) {
   constexpr std::array looks{"none", "mixed", "fails", "worse"};
   bar_chart chart;
   blocks rows;
-  for (const auto& [since, arm, on, how, results] : found) {
+  for (const report_trends::arm* const arm : found) {
+    const auto& results = arm->results;
     blocks notes;
     const bool drawn = !chart.full();
-    if (drawn) chart.row(arm, std::min(looks.size(), results.size()));
+    if (drawn) chart.row(arm->name, std::min(looks.size(), results.size()));
     for (std::size_t i = 0; i < results.size(); ++i) {
-      const history_result& result = results[i];
+      const report_trends::result& result = results[i];
       std::string says = fmt::format("{} to {}, {}: {}", result.first, result.last,
                                      plural(result.runs, "run"), beginning_of(result.seen, longest_seen));
       if (drawn && i < looks.size()) chart.bar(looks[i], part(result.first), part(result.last) + least, says);
       notes.push_back(note(std::move(says)));
     }
-    rows.push_back(table_row_of(arm, on, {cell_of(how), cell_of("", std::move(notes))}));
+    rows.push_back(table_row_of(arm->name, arm->on, {cell_of(arm->how), cell_of("", std::move(notes))}));
   }
   all.push_back(
       paragraph("A bar is a result, from the first run that showed it to the last; the most frequent one is "

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "reports/evidence/baselines.hpp"
-#include "reports/history/view.hpp"
 #include "reports/judge/claims.hpp"
 #include "reports/judge/comparison.hpp"
 #include "reports/matrix/observed_cells.hpp"
@@ -29,6 +28,22 @@ struct report_run {
   bool asked = false;                    ///< it was named as what to compare with
   /// As expected: a gate that passed, what is filed, or what somebody names.
   bool green = false;
+};
+
+/// Of a history: arms that did not always show the same, the one that changed last first.
+struct report_trends {
+  struct result {
+    std::string seen{}, first{}, last{};  ///< when the first and the last of these runs started
+    std::size_t runs = 0;
+  };
+  struct arm {
+    std::string name{}, on{}, how{};
+    bool on_all = false;            ///< over all stacks; else on one
+    std::vector<result> results{};  ///< the most frequent first
+  };
+  std::vector<arm> arms{};
+  std::size_t runs = 0;
+  std::string first{}, last{};  ///< when the first and the last run started
 };
 
 /// What differs on the stack of the latest run from the last green run before it.
@@ -76,9 +91,9 @@ struct report {
   };
   std::string command = "cufault report";
   std::vector<stack> stacks{};
-  std::vector<report_run> runs{};         ///< by start
-  std::optional<report_change> change{};  ///< nothing where there is no green run to compare with
-  std::optional<history_view> history{};  ///< of `cufault history`, where one was given
+  std::vector<report_run> runs{};          ///< by start
+  std::optional<report_change> change{};   ///< nothing where there is no green run to compare with
+  std::optional<report_trends> history{};  ///< of `cufault history`, where one was given
   std::vector<stack_matrix> matrix{};
   std::vector<report_part> parts{};       ///< memory, atlas, claims
   std::vector<std::string> unread{};      ///< why files could not be read, a line each

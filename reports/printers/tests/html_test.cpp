@@ -158,12 +158,11 @@ TEST(html, shows_nothing_of_a_hostile_record_as_markup) {
   ASSERT_TRUE(builder.last_green(all));
   all.change = builder.change_since(*builder.last_green(all), green, all);
   EXPECT_GT(all.change->changed, 0U);
-  all.history = history_view{
-      .stacks = {{.label = attack, .gpu = attack}},
+  all.history = report_trends{
       .arms = {{.name = attack,
-                .entries = {{.runs = 2,
-                             .results = {{.seen = attack, .runs = 1, .first = attack, .last = attack},
-                                         {.seen = "b" + attack, .runs = 1}}}}}},
+                .on = attack,
+                .how = attack,
+                .results = {{.seen = attack, .first = attack, .last = attack}, {.seen = "b" + attack}}}},
       .runs = 2};
   const std::string html = print_as("html", all);
   EXPECT_EQ(count_of(html, "<script"), 1U);
@@ -295,22 +294,15 @@ TEST(html, compares_with_a_green_run_of_the_same_stack_or_else_of_the_same_gpu) 
 
 TEST(html, draws_the_results_of_a_history) {
   report all = report_since_green({{"a", night("20", internal, 0)}});
-  all.history = history_view{
-      .stacks = {{.label = "cuBLAS 13.1.0"}},
+  all.history = report_trends{
       .arms = {{.name = "memory.leak/moves",
-                .entries = {{.runs = 3,
-                             .results = {{.seen = "ALLOC_FAILED",
-                                          .runs = 2,
-                                          .trials = 2,
-                                          .first = "2026-11-20T02:00:00Z",
-                                          .last = "2026-11-21T02:00:00Z"},
-                                         {.seen = "INTERNAL_ERROR",
-                                          .runs = 1,
-                                          .trials = 1,
-                                          .first = "2026-11-22T02:00:00Z",
-                                          .last = "2026-11-22T02:00:00Z"}}}}},
-               {.name = "memory.leak/races",
-                .entries = {{.races = true, .runs = 1, .results = {{.seen = "A"}, {.seen = "B"}}}}}},
+                .on = "cuBLAS 13.1.0",
+                .how = "1 of 3 runs differ",
+                .results = {{"ALLOC_FAILED", "2026-11-20T02:00:00Z", "2026-11-21T02:00:00Z", 2},
+                            {"INTERNAL_ERROR", "2026-11-22T02:00:00Z", "2026-11-22T02:00:00Z", 1}}},
+               {.name = "memory.leak/over_all",
+                .on_all = true,
+                .results = {{"A", "2026-11-20T02:00:00Z", "2026-11-20T02:00:00Z", 1}, {"B", "", "", 1}}}},
       .runs = 3,
       .first = "2026-11-20T02:00:00Z",
       .last = "2026-11-22T02:00:00Z"};
@@ -318,7 +310,7 @@ TEST(html, draws_the_results_of_a_history) {
   EXPECT_THAT(page,
               HasSubstr("<title>2026-11-20T02:00:00Z to 2026-11-21T02:00:00Z, 2 runs: ALLOC_FAILED</title>"));
   EXPECT_THAT(page, HasSubstr("<td>1 of 3 runs differ</td>"));
-  EXPECT_THAT(page, Not(HasSubstr("memory.leak/<wbr>races"))) << "at its rate";
+  EXPECT_THAT(page, Not(HasSubstr("memory.leak/<wbr>over_all"))) << "it did not change";
 }
 
 /// An arm that came to the same in each run on its stack, and to something else on the next one.
@@ -326,27 +318,23 @@ TEST(html, draws_over_all_stacks_what_changed_since_the_last_green_run) {
   report all = report_since_green({{"a", night("20", "CUBLAS_STATUS_ALLOC_FAILED", 0, "570.1")},
                                    {"b", night("21", "CUBLAS_STATUS_NOT_INITIALIZED", 1)}});
   ASSERT_TRUE(all.change);
-  const auto entry = [](std::size_t stack, int id, const char* seen, const char* day) {
-    return history_entry{
-        .stack = stack,
-        .runs = 1,
-        .results = {{.seen = seen, .runs = 1, .trials = 1, .first = day, .last = day, .id = id}}};
-  };
   const char *before = "2026-11-20T02:00:00Z", *now = "2026-11-21T02:00:00Z";
-  const std::vector<history_entry> both{entry(0, 1, "ALLOC_FAILED", before), entry(1, 2, "INIT", now)};
-  all.history = history_view{.stacks = {{.label = "driver 570.1"}, {.label = "driver 580.1"}},
-                             .arms = {{.name = "memory.leak/moves", .entries = both},
-                                      {.name = "memory.leak/steady", .entries = both}},
-                             .runs = 2,
-                             .first = before,
-                             .last = now};
+  report_trends::arm over_all{.name = "memory.leak/moves",
+                              .on = "2 stacks",
+                              .how = "changed since the last green run",
+                              .on_all = true,
+                              .results = {{"ALLOC_FAILED", before, before, 1}, {"INIT", now, now, 1}}};
+  report_trends::arm on_one = over_all;
+  on_one.on_all = false;
+  on_one.on = "driver 570.1";
+  all.history = report_trends{.arms = {over_all, on_one}, .runs = 2, .first = before, .last = now};
   const std::string page = print_as("html", all);
   EXPECT_THAT(page,
               HasSubstr("memory.leak/<wbr>moves<small>2 stacks</small></th><td>changed since the last"));
   EXPECT_THAT(page,
               HasSubstr("width=\"14.4\" height=\"8.0\"><title>2026-11-21T02:00:00Z to 2026-11-21T02:00:00Z, "
                         "1 run: INIT</title>"));
-  EXPECT_THAT(page, Not(HasSubstr("memory.leak/<wbr>steady<small>2 stacks")));
+  EXPECT_THAT(page, Not(HasSubstr("memory.leak/<wbr>moves<small>driver")));
 }
 
 TEST(html, has_a_line_a_step_of_what_changed_and_few_of_them) {
