@@ -4,7 +4,7 @@
 #include "reports/base/json_input.hpp"
 #include "reports/model/record_parts.hpp"
 #include "reports/model/stack_folder.hpp"
-#include "reports/printers/changes.hpp"
+#include "reports/history/changes.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -23,45 +23,67 @@ namespace fs = std::filesystem;
 namespace cufault {
 namespace {
 
-struct changes_arguments : print_form {
-  std::vector<std::filesystem::path> records;
-  std::string gpu, release;  ///< empty: that of most releases; all
-};
+using json = nlohmann::ordered_json;
 
-/// Notes with what known issues cite, by which a page leaves out none of it.
-std::vector<release_note> named_in(std::vector<release_note> notes) {
-  const fs::path known = known_issues_file();
-  if (!fs::exists(known)) return notes;
-  const json_cursor top{read_json(known)};
-  for (const json_cursor& issue : top.at("issues").items()) {
-    release_note& one = notes.emplace_back();
-    one.verdict = "confirmed";
-    if (const auto calls = issue.find("calls"))
-      for (const json_cursor& call : calls->items()) one.calls.push_back(call.string());
-    if (const auto evidence = issue.find("evidence"))
-      for (const json_cursor& e : evidence->items()) one.arms.push_back(e.at("arm").string());
-  }
-  return notes;
+/// As in reports/schemas/changes.schema.json, but for the numbers of changes.
+json json_of(const release_changes& found) {
+  json releases = json::array(), changes = json::array();
+  for (const auto& r : found.releases)
+    releases.push_back({{"release", r.version},
+                        {"observed", r.observed},
+                        {"compared", r.compared},
+                        {"changed", r.changed},
+                        {"next_compared", r.next_compared},
+                        {"next_changed", r.next_changed}});
+  for (const release_change& c : found.changes)
+    changes.push_back({{"harm", to_string(c.how)},
+                       {"since", c.since},
+                       {"after", c.after},
+                       {"at_latest", c.at_latest},
+                       {"until", c.until},
+                       {"from", c.from},
+                       {"to", c.to},
+                       {"what", c.what},
+                       {"details", c.details},
+                       {"of", c.of},
+                       {"calls", c.calls},
+                       {"arms", c.arms},
+                       {"where", c.where},
+                       {"example", c.example},
+                       {"driver_before", c.driver_before},
+                       {"driver_since", c.driver_since},
+                       {"made_up", c.made_up},
+                       {"severe", c.severe}});
+  return {{"releases", std::move(releases)},
+          {"changes", std::move(changes)},
+          {"steady", found.steady},
+          {"by_cufault", found.by_cufault}};
 }
 
-int show_changes(const changes_arguments& arguments) {
-  const std::vector<fs::path> files = records_in(arguments.records);
+json json_of(const std::vector<file_history>& files) {
+  json all = json::array();
+  for (const file_history& h : files) {
+    json ranges = json::array();
+    for (const auto& r : h.ranges)
+      ranges.push_back({{"first", r.first}, {"last", r.last}, {"words", r.words}});
+    all.push_back({{"fact", h.name}, {"ranges", std::move(ranges)}});
+  }
+  return all;
+}
+
+/// As JSON. `gpu`: text in its name; empty: that of most releases.
+int print_changes(const records_to_read& records, const std::string& gpu) {
+  const std::vector<fs::path> files = records_in(records);
   std::vector<std::optional<release_of_stack>> stacks;
   for (const fs::path& file : files)
     stacks.push_back(release_of(is_stack_folder(file) ? load_family(file, {}) : load_record(file)));
-  const release_columns columns = columns_of(stacks, arguments.gpu);
+  const release_columns columns = columns_of(stacks, gpu);
   if (columns.releases.size() < 2)
     throw usage_error(
         fmt::format("{} of cuBLAS in these records{}, and two on one GPU and driver are needed; record "
                     "others: cufault run --cublas PATH",
                     columns.releases.empty() ? "no release" : "one release",
-                    arguments.gpu.empty() ? "" : " on a GPU of that name"));
-  std::vector<std::string> names;
-  for (const auto& [version, indexes] : columns.releases) names.push_back(version);
-  if (!arguments.release.empty() && std::ranges::find(names, arguments.release) == names.end())
-    throw usage_error(fmt::format("--release {}: it is not in these records, which have {}",
-                                  arguments.release, fmt::join(names, ", ")));
-  change_report report{.gpu = columns.gpu, .driver = columns.driver};
+                    gpu.empty() ? "" : " on a GPU of that name"));
   change_finder finder;
   std::vector<std::pair<std::string, nlohmann::json>> library_files;
   std::vector<fs::path> in_order;
@@ -78,22 +100,17 @@ int show_changes(const changes_arguments& arguments) {
     }
     finder.add(version, std::move(merged_by_stack(std::move(of_release)).front()));
   }
-  report.found = finder.found();
+  json said{{"gpu", columns.gpu}, {"driver", columns.driver}};
+  said.update(json_of(finder.found()));
   // Where the files of all releases were read, these are no news.
   const fs::path all_files = default_recorded() / release_files;
-  report.files = file_histories(fs::exists(all_files) ? files_of_releases(all_files) : library_files);
-  if (const fs::path notes = release_notes_file(); fs::exists(notes))
-    report.notes = load_release_notes(notes);
-  if (!arguments.json && arguments.release.empty())
-    leave_out(report.found.changes, most_changes, named_in(report.notes));
-  if (arguments.json) return print_json(to_json(report, arguments.release), 1);
-  print_changes(std::cout, report, arguments.release, arguments.style(), width_of_output());
-  return 0;
+  said["files"] =
+      json_of(file_histories(fs::exists(all_files) ? files_of_releases(all_files) : library_files));
+  return print_json(said, -1);
 }
 
 void add_history(command_line& line) {
   struct asked : to_read {
-    std::string gpu, release;
     std::vector<std::string> arms;
   };
   const auto asked_for = std::make_shared<asked>();
@@ -109,9 +126,7 @@ void add_history(command_line& line) {
       "newer cufault.",
       [asked_for, &line] {
         const CLI::App& asked_of = *line.app.get_subcommand("history")->get_subcommands().front();
-        if (asked_of.get_name() == "matrix")
-          return show_changes({*asked_for, asked_for->records, asked_for->gpu, asked_for->release});
-        return answer("history", asked_of);
+        return answer(asked_of.get_name() == "matrix" ? "changes" : "history", asked_of);
       });
   history->require_subcommand(1);
   CLI::App* add = history->add_subcommand("add", "Add records; records already present are skipped");
@@ -128,9 +143,11 @@ void add_history(command_line& line) {
       "matrix",
       "Show what changed from release to release of cuBLAS, by recorded stacks of one GPU and driver");
   add_to_read(changes, asked_for->records);
-  changes->add_option("--gpu", asked_for->gpu,
-                      "text in the name of the GPU (default: the one on which most releases were recorded)");
-  changes->add_option("--release", asked_for->release, "only changes that this release shows first: 13.1.0");
+  add_passed_on(changes, "--gpu",
+                "text in the name of the GPU (default: the one on which most releases were recorded)")
+      ->type_name("TEXT");
+  add_passed_on(changes, "--release", "only changes that this release shows first: 13.1.0")
+      ->type_name("TEXT");
   add_form(changes, *asked_for, "changes", ", with all arms of all changes");
   changes->footer(
       "An arm that a release did not observe is not measured there: a change lies after the last release "
@@ -139,8 +156,22 @@ void add_history(command_line& line) {
       "and rates within chance.");
 }
 
+void add_release_changes(command_line& line) {
+  struct asked : to_read {
+    std::string gpu;
+  };
+  const auto asked_for = std::make_shared<asked>();
+  CLI::App* const changes = line.command("release-changes", "", "", [asked_for] {
+    return print_changes(asked_for->records, asked_for->gpu);
+  });
+  add_to_read(changes, asked_for->records);
+  changes->add_option("--gpu", asked_for->gpu);
+}
+
 const register_command history_here{
     "history", add_history, also(section::every_night, 4), {needs::source_tree}};
+const register_command release_changes_here{
+    "release-changes", add_release_changes, hidden, {needs::source_tree}};
 
 }  // namespace
 

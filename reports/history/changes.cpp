@@ -15,25 +15,11 @@
 
 #include <algorithm>
 #include <array>
-#include <numeric>
 #include <tuple>
 #include <unordered_map>
 
 namespace cufault {
 namespace {
-
-struct harm_row {
-  harm how;
-  const char *name, *title;
-};
-constexpr std::array harm_rows{harm_row{harm::wrong_numbers, "wrong_numbers", "Wrong numbers behind SUCCESS"},
-                               harm_row{harm::crash, "crash", "A crash, or a damaged context"},
-                               harm_row{harm::hang, "hang", "A hang"},
-                               harm_row{harm::worse_status, "worse_status",
-                                        "An error where the call succeeded, or one that comes later"},
-                               harm_row{harm::other, "other", "Another error, or another value"},
-                               harm_row{harm::better, "better", "Better: less harm than before"}};
-static_assert(harm_rows.size() == kinds_of_harm);
 
 struct kept_arm {
   arm_result arm{};
@@ -272,36 +258,9 @@ release_changes change_finder::found() const {
   return all;
 }
 
-void leave_out(std::vector<release_change>& all, std::size_t most, const std::vector<release_note>& notes) {
-  std::set<std::size_t> named;
-  for (const release_note& n : notes)
-    for (const std::size_t i : changes_of_note(n, all)) named.insert(i);
-  // Kept is what a note names, what does harm or did, or what many arms show, and then what is not made up.
-  const auto rank = [&](std::size_t i) {
-    const release_change& c = all[i];
-    const bool harmful = c.severe || c.how == harm::worse_status;
-    return std::tuple(!named.contains(i), !harmful && c.arms.size() < small, c.made_up, c.how > harm::hang,
-                      -std::ssize(c.arms));
-  };
-  std::vector<std::size_t> order(all.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::stable_sort(order, {}, rank);
-  for (std::size_t place = most; place < order.size(); ++place)
-    all[order[place]].left_out = !named.contains(order[place]);
-}
-
 std::string to_string(harm h) {
-  return harm_rows[static_cast<std::size_t>(h)].name;
-}
-std::string title_of(harm h) {
-  return harm_rows[static_cast<std::size_t>(h)].title;
-}
-
-std::string releases_of(const release_change& c) {
-  const auto range = [](const std::string& first, const std::string& last) {
-    return first == last ? first : fmt::format("{}–{}", first, last);
-  };
-  return fmt::format("{} → {}", range(c.since, c.after), range(c.at_latest, c.until));
+  constexpr std::array names{"wrong_numbers", "crash", "hang", "worse_status", "other", "better"};
+  return names[static_cast<std::size_t>(h)];
 }
 
 std::optional<release_of_stack> release_of(const record& r) {

@@ -19,8 +19,6 @@
 
 namespace cufault {
 
-class json_cursor;
-
 /// What a stack measures, where its pair of cuBLAS and cuBLASLt is that of a release.
 struct release_of_stack {
   std::string version{};        ///< "13.1.0"
@@ -39,12 +37,7 @@ release_columns columns_of(const std::vector<std::optional<release_of_stack>>& s
 
 /// What a change is for a program that relied on how it was, worst first.
 enum class harm { wrong_numbers, crash, hang, worse_status, other, better };
-inline constexpr std::size_t kinds_of_harm = 6;
 std::string to_string(harm h);  ///< "wrong_numbers", ...
-std::string title_of(harm h);   ///< "Wrong numbers behind SUCCESS", ...
-
-/// What a page shows; the others are counted.
-inline constexpr std::size_t most_changes = 60;
 
 /// Arms that changed alike, between the same releases.
 struct release_change {
@@ -64,13 +57,10 @@ struct release_change {
   std::string where{};    ///< of cells: which of those that both releases observed changed
   std::string example{};  ///< how the first arm differs, in one line
   std::string driver_before{},
-      driver_since{};     ///< why a call failed, by the driver; empty where no arm has it
-  bool made_up = false;   ///< all faults are injected or stand-ins
-  bool severe = false;    ///< wrong numbers, a crash or a hang, before or now
-  bool left_out = false;  ///< by leave_out()
+      driver_since{};    ///< why a call failed, by the driver; empty where no arm has it
+  bool made_up = false;  ///< all faults are injected or stand-ins
+  bool severe = false;   ///< wrong numbers, a crash or a hang, before or now
 };
-/// "12.0.1–13.1.0 → 13.5.1–13.10.0"
-std::string releases_of(const release_change& c);
 
 struct release_changes {
   struct release {
@@ -121,20 +111,5 @@ std::vector<file_history> file_histories(std::vector<std::pair<std::string, nloh
 /// Lines {"release": "13.7.0.27", "library": "cublas", "soname": ..., "rpath": ..., "runpath": ..., "needed": [...], "gpu_code": [...]}, as `files`.
 /// Throws input_error.
 std::vector<std::pair<std::string, nlohmann::json>> files_of_releases(const std::filesystem::path& file);
-
-/// What NVIDIA's release notes say, and what our arms say of it (cases/release_notes.json).
-struct release_note {
-  std::string id{}, release{}, toolkit{}, section{}, says{}, harm{}, address{};
-  std::vector<std::string> calls{};
-  std::string verdict{};            ///< of our records: "confirmed", "not_seen" or "not_tried"
-  std::string why{};                ///< what they show, in a sentence
-  std::vector<std::string> arms{};  ///< that show it; none where it was not tried
-};
-std::vector<release_note> load_release_notes(const std::filesystem::path& file);  ///< throws input_error
-std::vector<release_note> release_notes_from(const json_cursor& top);
-/// Indexes of the changes that have an arm and a function of a note that is confirmed.
-std::vector<std::size_t> changes_of_note(const release_note& note, const std::vector<release_change>& all);
-/// Marks those beyond `most` that have the fewest arms or made-up faults, and none that a note names.
-void leave_out(std::vector<release_change>& all, std::size_t most, const std::vector<release_note>& notes);
 
 }  // namespace cufault

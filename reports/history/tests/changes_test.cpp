@@ -4,7 +4,6 @@
 
 #include "reports/judge/judge.hpp"
 #include "reports/matrix/tests/matrix_example.hpp"
-#include "reports/model/stack_folder.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -34,6 +33,12 @@ struct shown_arm {
   std::vector<observation> trials;
 };
 using shown_arms = std::vector<shown_arm>;
+
+/// "12.0.1–13.1.0 → 13.5.1–13.10.0"
+std::string releases_of(const release_change& c) {
+  return c.since + (c.since == c.after ? "" : "–" + c.after) + " → " + c.at_latest +
+         (c.at_latest == c.until ? "" : "–" + c.until);
+}
 
 record showing(const shown_arms& arms) {
   record r = matrix_record({});
@@ -316,28 +321,6 @@ TEST(groups_of_changes, that_are_small_stay_apart_where_one_changes_again) {
                                           "handles 13.5.1 → 13.10.0"));
 }
 
-TEST(changes_beyond_the_limit, are_those_without_harm_that_no_note_names) {
-  const auto with = [](std::string_view a, std::string_view b, std::string_view c) {
-    return shown_arms{
-        {"sticky.x/a", {one_call(a)}}, {"sticky.x/b", {one_call(b)}}, {"sticky.x/c", {one_call(c)}}};
-  };
-  auto all = changes_between({{"13.1.0", with(lost, right, wrong)}, {"13.5.1", with(internal, wrong, lost)}})
-                 .changes;
-  const auto kept = [&](std::size_t most, const std::vector<release_note>& notes) {
-    auto some = all;
-    leave_out(some, most, notes);
-    std::vector<harm> shown;
-    for (const release_change& c : some)
-      if (!c.left_out) shown.push_back(c.how);
-    return shown;
-  };
-  const release_note of_a{.calls = {"cublasSgemm"}, .verdict = "confirmed", .arms = {"sticky.x/a"}};
-  EXPECT_THAT(kept(3, {}), ElementsAre(harm::wrong_numbers, harm::other, harm::better));
-  EXPECT_THAT(kept(2, {}), ElementsAre(harm::wrong_numbers, harm::better));
-  EXPECT_THAT(kept(2, {of_a}), ElementsAre(harm::wrong_numbers, harm::other));
-  EXPECT_THAT(kept(0, {of_a}), ElementsAre(harm::other));
-}
-
 TEST(arms_that_prove_nothing, are_left_out) {
   const auto all_with = [](auto change) {
     change_finder finder;
@@ -408,7 +391,7 @@ TEST(releases, are_columns_in_the_order_of_versions_on_the_gpu_of_most) {
   EXPECT_THAT(columns_of(stacks, "B200").releases, IsEmpty());
 }
 
-// ---- facts of files, and release notes ----
+// ---- facts of files ----
 
 class files_of_releases_file : public in_directory {};
 
@@ -431,75 +414,6 @@ TEST_F(files_of_releases_file, is_read_as_ranges_of_releases) {
   for (const file_history& h : histories) EXPECT_FALSE(h.name.ends_with("build id"));
   std::ofstream(file) << "{\"library\":\"cublas\"}\n";
   EXPECT_THAT(refusal([&] { return files_of_releases(file); }), HasSubstr("cublas-releases.jsonl:1"));
-}
-
-std::string notes_with(const std::string& ours) {
-  return R"({"schema": 1, "notes": [{"id": "a", "release": "13.5.1.27", "toolkit": "13.3", "section": "known",
-    "says": "It fails.", "calls": ["cublasSgemm"], "harm": "status", "gpus": [], "address": "https://x.invalid",
-    "ours": )" +
-         ours + "}]}";
-}
-
-TEST(release_notes, name_arms_and_find_their_changes) {
-  auto all = changes_of({one_call(lost)}, {one_call(internal)});
-  const auto found = [&](const std::string& ours) {
-    return changes_of_note(release_notes_from(cursor(notes_with(ours))).at(0), all.changes);
-  };
-  EXPECT_THAT(found(R"({"verdict": "confirmed", "arms": ["memory.leak/fault"]})"), ElementsAre(0));
-  EXPECT_THAT(found(R"({"verdict": "confirmed", "arms": ["memory.leak/other"]})"), IsEmpty());
-  EXPECT_THAT(found(R"({"verdict": "not_seen", "arms": ["memory.leak/fault"]})"), IsEmpty());
-  all.changes[0].calls = {{"cublasDgemm", 1}};
-  EXPECT_THAT(found(R"({"verdict": "confirmed", "arms": ["memory.leak/fault"]})"), IsEmpty());
-}
-
-TEST(release_notes, are_refused_where_the_verdict_and_the_arms_do_not_agree) {
-  for (const char* ours :
-       {R"({"verdict": "confirmed", "arms": []})", R"({"verdict": "not_tried", "arms": ["a/b"]})",
-        R"({"verdict": "perhaps", "arms": ["a/b"]})"})
-    EXPECT_THAT(refusal([&] { return release_notes_from(cursor(notes_with(ours))); }), HasSubstr("x.json:3"));
-}
-
-/// Arms that a release on the recorded GPUs observed, and of these those that fail there or changed.
-struct recorded_arms {
-  std::set<std::string> observed, telling;
-};
-recorded_arms recorded_in(const std::filesystem::path& folder) {
-  recorded_arms all;
-  std::vector<std::pair<std::optional<release_of_stack>, record>> stacks;
-  std::vector<std::optional<release_of_stack>> keys;
-  for (const auto& stack : stacks_in(folder)) {
-    stacks.emplace_back(std::nullopt, load_stack(stack));
-    keys.push_back(release_of(stacks.back().second));
-    for (const case_result& c : stacks.back().second.cases)
-      for (const arm_result& a : c.arms) {
-        if (!observed(a)) continue;
-        all.observed.insert(join_key(c.name, a.name));
-        for (const observation& o : a.trials)
-          if (failed(signature_of(o))) all.telling.insert(join_key(c.name, a.name));
-      }
-  }
-  change_finder finder;
-  for (const auto& [version, indexes] : columns_of(keys).releases) {
-    std::vector<record> joined;
-    for (const std::size_t i : indexes) joined.push_back(std::move(stacks[i].second));
-    finder.add(version, std::move(merged_by_stack(std::move(joined)).front()));
-  }
-  for (const release_change& c : finder.found().changes) all.telling.insert(c.arms.begin(), c.arms.end());
-  return all;
-}
-
-TEST(release_notes, say_of_our_records_what_these_show) {
-  if (!std::filesystem::exists(CUFAULT_RELEASE_NOTES)) GTEST_SKIP() << "there are no release notes yet";
-  const recorded_arms recorded = recorded_in(CUFAULT_RECORDED);
-  for (const release_note& n : load_release_notes(CUFAULT_RELEASE_NOTES)) {
-    bool any = false;
-    for (const std::string& arm : n.arms) {
-      EXPECT_TRUE(recorded.observed.contains(arm)) << n.id << " names " << arm << ", which no record has";
-      any = any || recorded.telling.contains(arm);
-    }
-    EXPECT_TRUE(any || n.verdict != "confirmed")
-        << n.id << ": none of its arms fails anywhere, or ever changed";
-  }
 }
 
 }  // namespace
