@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/cli/answer.hpp"
 #include "reports/base/json_input.hpp"
+#include "reports/history/changes.hpp"
 #include "reports/model/record_parts.hpp"
 #include "reports/model/stack_folder.hpp"
-#include "reports/history/changes.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -161,9 +161,8 @@ void add_release_changes(command_line& line) {
     std::string gpu;
   };
   const auto asked_for = std::make_shared<asked>();
-  CLI::App* const changes = line.command("release-changes", "", "", [asked_for] {
-    return print_changes(asked_for->records, asked_for->gpu);
-  });
+  CLI::App* const changes = line.command(
+      "release-changes", "", "", [asked_for] { return print_changes(asked_for->records, asked_for->gpu); });
   add_to_read(changes, asked_for->records);
   changes->add_option("--gpu", asked_for->gpu);
 }

@@ -3,6 +3,7 @@
 // What `cufault known` is asked for; reports/answers/known.py answers.
 #include "harness/cli/answer.hpp"
 #include "harness/injector/driver_functions.hpp"
+#include "reports/base/json_input.hpp"
 #include "reports/base/words.hpp"
 #include "reports/model/api_functions.hpp"
 #include "reports/model/known_issues.hpp"
