@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <chrono>
 #include <iterator>
+#include <set>
 
 namespace cufault {
 namespace {
@@ -173,6 +174,11 @@ test_tier tier_of(const cell& c, const std::vector<operation_type>& operations) 
   return same_but_for_the_remedy(c, its_turn) ? test_tier::quick : test_tier::full;
 }
 
+const step_library* own_library_of(const operation_type& o) {
+  const auto found = std::ranges::find(step_libraries, library_of(o.step.api), &step_library::key);
+  return found == std::end(step_libraries) || found->binding != library_binding::own ? nullptr : found;
+}
+
 failure_case case_of(const fault_type& f, const vocabulary& v) {
   failure_case c;
   c.name = std::string(matrix_family) + f.name;
@@ -180,14 +186,21 @@ failure_case case_of(const fault_type& f, const vocabulary& v) {
   c.failures = f.failures;
   c.made_up = f.made_up;
   c.memory = f.memory;
-  arm& control = c.add("control", arm_kind::control, "every operation, cold and then warm, and no fault",
-                       [&f, &all = v.operations](trial& t) { run_control(t, f, all); });
-  if (f.arrange) f.arrange(control);
-  if (f.provoke || f.around)  // else the variables are the fault
-    for (const auto& [variable, value] : f.environment) control.environment[variable] = value;
-  control.tier = test_tier::quick;
-  control.under_mps = f.under_mps;
-  control.shares_process = !f.arrange;
+  std::set<const step_library*> libraries;
+  for (const operation_type& o : v.operations) libraries.insert(own_library_of(o));
+  for (const step_library* const library : libraries) {
+    arm& control =
+        c.add(library == nullptr ? "control" : fmt::format("control_{}", library->key), arm_kind::control,
+              fmt::format("every operation{}, cold and then warm, and no fault",
+                          library == nullptr ? "" : fmt::format(" of {}", library->title)),
+              [&f, &all = v.operations, library](trial& t) { run_control(t, f, all, library); });
+    if (f.arrange) f.arrange(control);
+    if (f.provoke || f.around)  // else the variables are the fault
+      for (const auto& [variable, value] : f.environment) control.environment[variable] = value;
+    control.tier = test_tier::quick;
+    control.under_mps = f.under_mps;
+    control.shares_process = !f.arrange;
+  }
   for (const cell& one : cells_of(f, v)) add(c, one, v);
   return c;
 }

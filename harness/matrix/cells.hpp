@@ -4,6 +4,7 @@
 
 #include "harness/matrix/fault.hpp"
 #include "harness/matrix/remedy.hpp"
+#include "reports/model/api_functions.hpp"
 #include "reports/model/cell_name.hpp"
 
 #include <cstdint>
@@ -46,7 +47,10 @@ failure_case case_of(const fault_type& f, const vocabulary& v);
 /// The body of a cell's arm; cells that follow one another in a process (isolation::lasting) share what it makes. `all`: operations
 /// that are to be ready in a process that cells share.
 void run_cell(trial& t, const cell& c, const std::vector<operation_type>& all);
-/// The body of the control: every operation that is tried with the fault, cold and then warm, and no fault.
-void run_control(trial& t, const fault_type& f, const std::vector<operation_type>& all);
+/// The library of an operation whose cells have a control of their own, so that a library that is added changes no recorded control. nullptr: none.
+const step_library* own_library_of(const operation_type& o);
+/// The body of a control: every operation of its library that is tried with the fault, cold and then warm, and no fault.
+void run_control(trial& t, const fault_type& f, const std::vector<operation_type>& all,
+                 const step_library* library);
 
 }  // namespace cufault

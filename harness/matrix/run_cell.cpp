@@ -413,14 +413,19 @@ void run_cell(trial& t, const cell& c, const std::vector<operation_type>& all) {
     run();
 }
 
-void run_control(trial& t, const fault_type& f, const std::vector<operation_type>& all) {
+void run_control(trial& t, const fault_type& f, const std::vector<operation_type>& all,
+                 const step_library* library) {
   open_context(t);
   for (const operation_type& type : all) {
-    if (!why_not(f, type).empty()) continue;
+    if (own_library_of(type) != library || !why_not(f, type).empty()) continue;
     std::unique_ptr<operation> o;
     try {
       o = type.fresh();
     } catch (const not_provoked& e) {
+      t.note(type.name, e.what());
+      continue;
+    } catch (const missing_symbol&
+                 e) {  // the library is not there, or lacks the function; the other operations are controls
       t.note(type.name, e.what());
       continue;
     }
@@ -429,7 +434,7 @@ void run_control(trial& t, const fault_type& f, const std::vector<operation_type
         o->prepare();
         attempt(type, *o);
       }
-    } catch (const missing_symbol& e) {  // this cuBLAS lacks the function; the other operations are controls
+    } catch (const missing_symbol& e) {
       t.note(type.name, e.what());
     }
   }

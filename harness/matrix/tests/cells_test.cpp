@@ -331,6 +331,20 @@ TEST(matrix_case, has_no_fault_in_its_control) {
   EXPECT_EQ(arm_of(case_of(f, w.all()), "first.cold.arrived").environment.at("A"), "spoilt");
 }
 
+TEST(matrix_case, has_a_control_of_its_own_for_a_library_that_is_added) {
+  words w;
+  const auto controls = [&w] {
+    std::vector<std::string> names;
+    for (const arm& a : case_of(trap(), w.all()).arms)
+      if (a.kind == arm_kind::control) names.push_back(a.name);
+    return names;
+  };
+  EXPECT_EQ(controls(), std::vector<std::string>{"control"});
+  w.operations.push_back(operation_called("solver", false));
+  w.operations.back().step = {"cusolverDnCreate"};
+  EXPECT_EQ(controls(), (std::vector<std::string>{"control", "control_cusolver"}));
+}
+
 TEST(cells, are_cold_where_the_fault_comes_before_the_operation) {
   const words w;
   fault_type f = trap();
