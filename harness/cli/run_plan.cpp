@@ -108,8 +108,7 @@ bool run_plan::is_left_out(const selected_case& s, const arm& a) const {
   if (without.empty()) return false;
   const reference* const fault = recorded_.find(s.what->name, without, keys_);
   if (fault == nullptr || fault->distance > 0 || fault->undefined) return false;
-  const std::vector<observation>& trials = fault->from.front().shown->trials;
-  return std::ranges::none_of(trials, [](const observation& o) { return failed(signature_of(o)); });
+  return count_failures(fault->from.front().shown->trials).none();
 }
 
 const arm_result& run_plan::add_result(const job& j, std::size_t index, arm_result r) {

@@ -12,9 +12,7 @@ constexpr std::string_view look_up = " asks for ";
 
 bool cleared(const arm_result& arm) {
   return arm.kind == arm_kind::remedy && arm.judged != verdict::not_provoked &&
-         arm.judged != verdict::unresolved && observed(arm) &&
-         std::none_of(arm.trials.begin(), arm.trials.end(),
-                      [](const observation& o) { return failed(signature_of(o)); });
+         arm.judged != verdict::unresolved && observed(arm) && count_failures(arm.trials).none();
 }
 
 }  // namespace

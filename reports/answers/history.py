@@ -449,7 +449,7 @@ def add(asked_for: asked.Asked, file: str) -> int:
         rows.wait()
     if history is None and code:
         return code  # it said why
-    print(f"{file}: added {text.plural(total[1], 'arm')} in {text.plural(total[0], 'run')}; {total[2]} already there")
+    asked_for.out.print(f"{file}: added {text.plural(total[1], 'arm')} in {text.plural(total[0], 'run')}; {total[2]} already there")
     return 2 if failed else code
 
 

@@ -91,9 +91,7 @@ bool had_nothing_to_clear(const joined_arm& joined, std::size_t of,
   const auto fault = all.find(join_key(joined.case_name, without));
   if (without.empty() || fault == all.end()) return false;
   const arm_result* const seen = fault->second.each[of];
-  return seen != nullptr && observed(*seen) &&
-         std::none_of(seen->trials.begin(), seen->trials.end(),
-                      [](const observation& o) { return failed(signature_of(o)); });
+  return seen != nullptr && observed(*seen) && count_failures(seen->trials).none();
 }
 
 /// The worst first, of what a comparison can come to.

@@ -113,9 +113,9 @@ counterpart_comparison compare(const counterpart_pair& pair, const case_result& 
     if (auto why = unmeasured(arm, name); !why.empty()) c.differences.push_back(std::move(why));
   if (!c.differences.empty()) return c;
   c.differences = differences(*natural, *counterpart);
-  const auto succeeds = [](const observation& o) { return !failed(signature_of(o)); };
-  const bool nothing_fails = std::all_of(natural->trials.begin(), natural->trials.end(), succeeds);
-  c.verdict = !c.differences.empty() ? "differs" : nothing_fails ? "nothing fails" : "agrees";
+  c.verdict = !c.differences.empty()                   ? "differs"
+              : count_failures(natural->trials).none() ? "nothing fails"
+                                                       : "agrees";
   return c;
 }
 

@@ -226,9 +226,7 @@ bool had_context(const arm_result& arm) {
 
 bool failed_here(const case_result& c, const std::string& arm_name) {
   return std::any_of(c.arms.begin(), c.arms.end(), [&](const arm_result& arm) {
-    return arm.name == arm_name &&
-           std::any_of(arm.trials.begin(), arm.trials.end(),
-                       [](const observation& o) { return comparable(o) && failed(signature_of(o)); });
+    return arm.name == arm_name && count_failures(arm.trials).failing > 0;
   });
 }
 

@@ -55,19 +55,17 @@ std::string why_it_shows_nothing(const std::string& case_name, const arm_result&
 std::optional<remedy_outcome> remedy_outcome_of(const case_result& c, const arm_result& arm) {
   const bool treats = arm.kind == arm_kind::remedy || arm.kind == arm_kind::dead_end;
   if (!treats || arm.judged == verdict::not_provoked || !arm.counterpart_of.empty()) return std::nullopt;
-  remedy_outcome tried{.words = arm.summary, .before = {}, .against = {}, .cleared = true};
+  remedy_outcome tried{.words = arm.summary, .before = {}, .against = {}};
   if (!arm.against.empty()) tried.against = join_key(c.name, arm.against);
-  bool compared = false;
+  const failure_count failures = count_failures(arm.trials);
+  tried.cleared = failures.none();
   for (const observation& o : arm.trials) {
-    if (!comparable(o)) continue;
-    compared = true;
-    tried.cleared = tried.cleared && !failed(signature_of(o));
-    if (o.applied.empty()) continue;
+    if (!comparable(o) || o.applied.empty()) continue;
     tried.words = o.applied;
     for (const call_record& call : o.calls)
       if (!call.after_remedy) tried.before.push_back(&call);
   }
-  if (!compared || (tried.before.empty() && tried.against.empty())) return std::nullopt;
+  if (failures.compared == 0 || (tried.before.empty() && tried.against.empty())) return std::nullopt;
   return tried;
 }
 

@@ -49,14 +49,12 @@ struct judged_arm {
         cell(c.name.starts_with(matrix_family) ? cell_named(arm.name) : std::nullopt),
         name(cell.value_or(cell_name{})),
         tried(remedy_outcome_of(c, arm)),
-        cost(note_of(costs, stack_label(r), remedy_of_arm(join_key(c.name, arm.name)))) {
+        cost(note_of(costs, stack_label(r), remedy_of_arm(join_key(c.name, arm.name)))),
+        failures(count_failures(arm.trials)) {
     const auto is_compared = [](const observation& o) { return comparable(o); };
     const auto first = std::ranges::find_if(arm.trials, is_compared);
-    compared = std::ranges::count_if(arm.trials, is_compared);
     if (first == arm.trials.end()) return;
     signatures = distinct_signatures({arm.trials.begin(), arm.trials.end()});
-    for (const observation& o : arm.trials)
-      if (is_compared(o) && cufault::failed(signature_of(o))) ++failing;
     for (const counted_signature& s : signatures) severity = std::max(severity, cufault::severity(s.seen));
     for (const call_record& call : first->calls) {
       if (call.what.ok || call.swept) continue;
@@ -75,7 +73,7 @@ struct judged_arm {
   const std::optional<remedy_outcome> tried;
   const std::string cost;              ///< of its remedy, where that was measured
   const observation* trial = nullptr;  ///< the first that can be compared
-  std::int64_t compared = 0, failing = 0;
+  const failure_count failures;
   std::vector<counted_signature> signatures{};
   int severity = 0;
   const call_record* failed_call = nullptr;  ///< of that trial
@@ -113,9 +111,9 @@ const arms_column arm_columns[] = {
     {{"races", "why its outcome may differ from trial to trial"}, [](const judged_arm& a) { return or_null(a.arm.races); }},
     {{"expected", "1: other runs are judged by it"}, [](const judged_arm& a) -> json { return int{a.arm.expected}; }},
     {{"trials", "how many trials"}, [](const judged_arm& a) -> json { return a.arm.trials.size(); }},
-    {{"compared", "trials that can be compared: completed, crashed or hung"}, [](const judged_arm& a) -> json { return a.compared; }},
-    {{"failing", "trials of these in which the work that counts failed"}, [](const judged_arm& a) -> json { return a.failing; }},
-    {{"failed", "1: it failed in each of these"}, [](const judged_arm& a) { return a.compared == 0 ? json() : json(int{a.failing == a.compared}); }},
+    {{"compared", "trials that can be compared: completed, crashed or hung"}, [](const judged_arm& a) -> json { return a.failures.compared; }},
+    {{"failing", "trials of these in which the work that counts failed"}, [](const judged_arm& a) -> json { return a.failures.failing; }},
+    {{"failed", "1: it failed in each of these"}, [](const judged_arm& a) { return a.failures.compared == 0 ? json() : json(int{a.failures.failing == a.failures.compared}); }},
     {{"cleared", "of a remedy or dead end: 1, if it cleared its fault in each trial"}, [](const judged_arm& a) { return a.tried ? json(int{a.tried->cleared}) : json(); }},
     {{"answers", "of one that was in place from the start: the CASE/ARM that shows its fault"}, [](const judged_arm& a) { return a.tried ? or_null(a.tried->against) : json(); }},
     {{"words", "of a remedy or dead end that was tried: what was done"}, [](const judged_arm& a) { return a.tried ? or_null(a.tried->words) : json(); }},

@@ -88,6 +88,16 @@ std::string latest_run(const arm_result& arm) {
   return latest;
 }
 
+failure_count count_failures(const std::vector<observation>& trials) {
+  failure_count counted;
+  for (const observation& o : trials) {
+    if (!comparable(o)) continue;
+    ++counted.compared;
+    if (failed(signature_of(o))) ++counted.failing;
+  }
+  return counted;
+}
+
 std::vector<counted_signature> distinct_signatures(const std::vector<observation>& trials) {
   std::vector<counted_signature> counted;
   for (const auto& o : trials) {

@@ -107,6 +107,12 @@ struct counted_signature {
 };
 /// Each signature of the trials once, the most frequent first.
 std::vector<counted_signature> distinct_signatures(const std::vector<observation>& trials);
+/// Of trials: how many can be compared, and in how many of these the work that counts failed.
+struct failure_count {
+  std::int64_t compared = 0, failing = 0;
+  [[nodiscard]] bool none() const { return compared > 0 && failing == 0; }
+};
+failure_count count_failures(const std::vector<observation>& trials);
 /// Adds the trials of the same arm of another record to those of `to`, which may be empty. `to` races if one of them
 /// does.
 void pool(arm_result& to, const arm_result& more);
