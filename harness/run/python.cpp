@@ -92,7 +92,7 @@ python_environment::python_environment(const std::filesystem::path& python,
   } catch (const std::system_error& error) {
     wrong = error.what();
   }
-  if (wrong.empty()) wrong = ask({"probe"}, said, stop);
+  if (wrong.empty()) wrong = ask({"probe"}, std::chrono::seconds(60), said, stop);
   if (wrong.empty()) {
     *found_ = nlohmann::json::parse(said, nullptr, false);
     if (!found_->is_object()) wrong = "the process that looks at its packages said nothing";
@@ -115,7 +115,8 @@ void python_environment::import_all(const std::vector<std::string>& families, in
   lanes imports(families.size(), [&](const std::string& family, int stopped) {
     nlohmann::json report;
     std::string said;
-    report["failed"] = ask({"probe-import", family, "--device", std::to_string(device)}, said, stopped);
+    report["failed"] =
+        ask({"probe-import", family, "--device", std::to_string(device)}, patience_, said, stopped);
     report["said"] = said;
     return report.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   });
@@ -146,11 +147,11 @@ void python_environment::import_all(const std::vector<std::string>& families, in
 }
 
 /// Appends what it reports to `said`. Returns how it ended, unless it ended well.
-std::string python_environment::ask(const std::vector<std::string>& words, std::string& said,
-                                    int stop) const {
+std::string python_environment::ask(const std::vector<std::string>& words, std::chrono::milliseconds limit,
+                                    std::string& said, int stop) const {
   spawn_options options;
   options.argv = command(words);
-  options.timeout = patience_;
+  options.timeout = limit;
   // What asks for a GPU is not to take all of its memory.
   options.environment = {{"XLA_PYTHON_CLIENT_PREALLOCATE", "false"}};
   try {

@@ -42,7 +42,8 @@ class python_environment {
 
  private:
   void import_all(const std::vector<std::string>& families, int device, int stop);
-  std::string ask(const std::vector<std::string>& words, std::string& said, int stop) const;
+  std::string ask(const std::vector<std::string>& words, std::chrono::milliseconds limit, std::string& said,
+                  int stop) const;
   std::filesystem::path python_, script_;
   std::chrono::milliseconds patience_;
   json_value found_;

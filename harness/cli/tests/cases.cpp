@@ -229,9 +229,9 @@ void slow_row(trial& t) {
   const auto set_up = [] {
     return trial::row_function{[](std::size_t) {
       std::this_thread::sleep_for(std::chrono::seconds(3));
-      for (int call = 0; call < 4; ++call)
+      for (int call = 0; call < 25; ++call)
         observe_call({"cublasSgemm", "row"}, [] {
-          std::this_thread::sleep_for(std::chrono::milliseconds(800));
+          std::this_thread::sleep_for(std::chrono::milliseconds(100));
           return come_to("returns");
         });
     }};
@@ -532,7 +532,7 @@ failure_case operations_of_a_framework() {
   c.name = "pytorch.operations";
   c.summary = "operations of a framework, of which one may hang";
   c.add_framework("control", arm_kind::control, "a product");
-  c.add_framework("bmm", arm_kind::fault, "products of a batch").timeout = std::chrono::seconds(3);
+  c.add_framework("bmm", arm_kind::fault, "products of a batch").timeout = std::chrono::seconds(5);
   c.add_framework("addmm", arm_kind::fault, "a product that is added");
   for (arm& a : c.arms) a.needs = need::host;
   c.share_process();

@@ -254,11 +254,12 @@ memory_in_use samples(std::vector<std::optional<std::uint64_t>> values) {
 }
 
 observation with_memory(std::vector<std::optional<std::uint64_t>> values, words arguments = {"normal"},
-                        need needs = need::gpu) {
+                        need needs = need::gpu,
+                        std::chrono::milliseconds settle = std::chrono::milliseconds(100)) {
   auto options = running(std::move(arguments));
   options.in_use = samples(std::move(values));
   options.memory_slack_bytes = 10;
-  options.memory_settle = std::chrono::milliseconds(100);
+  options.memory_settle = settle;
   auto a = host_arm();
   a.needs = needs;
   return run_trial(a_case, a, std::nullopt, 0, options);
@@ -279,7 +280,8 @@ TEST(device_memory, that_moved_makes_a_trial_inconclusive) {
 }
 
 TEST(device_memory, may_take_a_while_to_come_back) {
-  EXPECT_EQ(with_memory({1000, 5000, 4000, 1000}).ended, outcome::completed);
+  EXPECT_EQ(with_memory({1000, 5000, 4000, 1000}, {"normal"}, need::gpu, std::chrono::seconds(1)).ended,
+            outcome::completed);
 }
 
 TEST(device_memory, that_moved_excuses_no_harness_failure) {
@@ -321,13 +323,13 @@ TEST(device_memory, that_moved_once_costs_a_second_trial) {
   EXPECT_EQ(ended, outcome::completed);
 }
 
-// It falls with each look, longer than is waited behind the first trial, so that a second one that began at once would see it move, too.
+// It falls for longer than is waited behind the first trial, so that a second one that began at once would see it move, too.
 TEST(device_memory, is_at_rest_before_the_second_trial) {
   outcome ended{};
-  std::uint64_t looks = 0;
+  const auto begun = std::chrono::steady_clock::now();
   const auto falls = [&]() -> std::uint64_t {
-    constexpr std::uint64_t falling = 30;
-    return 1'000'000 - 1'000 * std::min(falling, looks++);
+    const std::chrono::duration<double, std::milli> since = std::chrono::steady_clock::now() - begun;
+    return 1'000'000 - static_cast<std::uint64_t>(1'000 * std::min(since.count(), 500.));
   };
   EXPECT_EQ(trials_of_an_arm_with_memory(falls, &ended, std::chrono::milliseconds(400)), 2U);
   EXPECT_EQ(ended, outcome::completed);
