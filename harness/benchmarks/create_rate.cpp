@@ -21,7 +21,9 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
-#include <cstdio>
+#include <cstddef>
+#include <map>
+#include <random>
 #include <stdexcept>
 #include <string>
 #include <system_error>
@@ -104,43 +106,31 @@ double run(const job& what, creation* all) {
   return taken.count();
 }
 
-void measure(benchmark::State& state, const job& what, creation* all) {
-  for (auto _ : state) {
-    const double seconds = run(what, all);
-    std::vector<double> handle;
-    for (std::size_t i = 0; i < what.processes; ++i) handle.push_back(all[i].handle);
-    state.counters["first_handle_ms"] = median(handle);
-    if (!what.further) state.counters["processes_a_second"] = static_cast<double>(what.processes) / seconds;
-    state.SetIterationTime(what.further ? median({all->further.begin(), all->further.end()}) / 1000
-                                        : seconds);
-  }
+struct samples {
+  std::vector<double> seconds{};
+  std::map<std::string, std::vector<double>> counters{};
+};
+
+void measure(samples& into, const job& what, creation* all) {
+  const double seconds = run(what, all);
+  std::vector<double> handle;
+  for (std::size_t i = 0; i < what.processes; ++i) handle.push_back(all[i].handle);
+  into.counters["first_handle_ms"].push_back(median(handle));
+  if (!what.further)
+    into.counters["processes_a_second"].push_back(static_cast<double>(what.processes) / seconds);
+  into.seconds.push_back(what.further ? median({all->further.begin(), all->further.end()}) / 1000 : seconds);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::string interleave = "--benchmark_enable_random_interleaving=true";
-  std::vector<char*> words(argv, argv + argc);
-  const bool tiny = std::erase_if(words, [](const char* word) { return std::string(word) == "--tiny"; }) > 0;
-  words.insert(words.begin() + 1, interleave.data());
-  int count = static_cast<int>(words.size());
-  benchmark::Initialize(&count, words.data());
-  if (benchmark::ReportUnrecognizedArguments(count, words.data())) return 2;
-  try {
-    constexpr std::size_t most = 16;
-    const shared_array<creation> all(most);  // shared with the processes that are timed
-
-    for (const job& what : jobs)
-      benchmark::RegisterBenchmark(what.name, [&](benchmark::State& state) { measure(state, what, &all[0]); })
-          ->UseManualTime()
-          ->Iterations(1)
-          ->Repetitions(tiny ? 2 : 7)
-          ->DisplayAggregatesOnly(true)
-          ->Unit(benchmark::kMillisecond);
-    benchmark::RunSpecifiedBenchmarks();
-    return 0;
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "create_rate: {}\n", error.what());
-    return 2;
-  }
+  return measured_by("create_rate", argc, argv, [](bool tiny) {
+    const shared_array<creation> all(16);  // shared with the processes that are timed
+    std::array<samples, jobs.size()> seen;
+    std::mt19937_64 random(std::random_device{}());
+    in_rounds(tiny ? 2 : 7, jobs.size(), random,
+              [&](std::size_t which) { measure(seen[which], jobs[which], &all[0]); });
+    for (std::size_t i = 0; i < jobs.size(); ++i)
+      add_samples(jobs[i].name, benchmark::kMillisecond, seen[i].seconds, seen[i].counters);
+  });
 }

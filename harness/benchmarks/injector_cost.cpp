@@ -18,25 +18,23 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include <fcntl.h>
-#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
 #include <map>
 #include <memory>
-#include <numeric>
 #include <random>
 #include <stdexcept>
 #include <string>
@@ -114,48 +112,23 @@ const std::vector<std::string> all_work{"version/dlsym",        "version/proc_ad
 
 // ---- a measured process ----
 
-struct pipe_ends {
-  unique_fd read, write;
-};
-pipe_ends make_pipe() {
-  std::array<int, 2> ends{};
-  if (pipe2(ends.data(), O_CLOEXEC) != 0) throw std::system_error(errno, std::generic_category(), "pipe");
-  return {unique_fd(ends[0]), unique_fd(ends[1])};
-}
-
-std::vector<char*> pointers(std::vector<std::string>& words) {
-  std::vector<char*> found;
-  for (std::string& word : words) found.push_back(word.data());
-  found.push_back(nullptr);
-  return found;
-}
-
-/// This process's, and what `cufault inject` would add to it.
-std::vector<std::string> environment_of(const setting& of, const std::string& stand_in) {
-  std::map<std::string, std::string> variables;
-  for (char** entry = environ; *entry != nullptr; ++entry) {
-    const std::string text = *entry;
-    if (text.starts_with("CUFAULT_")) continue;
-    const auto equals = std::min(text.find('='), text.size());
-    variables[text.substr(0, equals)] = equals < text.size() ? text.substr(equals + 1) : "";
-  }
-  const auto add = [&](const char* variable, const std::string& path) {
-    std::string& value = variables[variable];
-    value += (value.empty() ? "" : ":") + path;
-  };
-  if (!stand_in.empty()) variables["LD_LIBRARY_PATH"] = stand_in;
+/// env(1) with what `cufault inject` would add to the environment of this process.
+std::vector<std::string> in_environment(const setting& of, const std::string& stand_in) {
+  std::vector<std::string> words{"/usr/bin/env"};
+  for (char** entry = environ; *entry != nullptr; ++entry)
+    if (const std::string text = *entry; text.starts_with("CUFAULT_"))
+      words.insert(words.end(), {"-u", text.substr(0, text.find('='))});
+  if (!stand_in.empty()) words.push_back("LD_LIBRARY_PATH=" + stand_in);
   if (of.injector) {
     const fs::path library = bundled_file(of.watched ? "libcufault_why.so" : "libcufault.so");
     if (library.empty())
       throw std::runtime_error("its libraries do not lie in lib/cufault beside this program");
-    add("LD_PRELOAD", library);
-    variables["CUFAULT_RULES"] = of.rules;
-    if (of.watched) variables["CUFAULT_WATCH"] = "/dev/null";  // lines go nowhere
-    variables["CUFAULT_STRICT"] = "1";
+    const char* const before = std::getenv("LD_PRELOAD");
+    words.push_back(fmt::format("LD_PRELOAD={}:{}", before != nullptr ? before : "", library.string()));
+    words.insert(words.end(), {"CUFAULT_RULES=" + of.rules, "CUFAULT_STRICT=1"});
+    if (of.watched) words.emplace_back("CUFAULT_WATCH=/dev/null");  // lines go nowhere
   }
-  std::vector<std::string> lines;
-  for (const auto& [name, value] : variables) lines.push_back(name + "=" + value);
-  return lines;
+  return words;
 }
 
 struct slice {
@@ -168,26 +141,31 @@ class measured_process {
  public:
   /// `stand_in`: the folder of a libcuda.so.1 to take instead of the driver, or empty.
   measured_process(const setting& of, const std::string& stand_in, int cpu) : name_(of.name), cpu_(cpu) {
-    pipe_ends in = make_pipe(), out = make_pipe();
+    std::array<int, 2> ends{};
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0)
+      throw std::system_error(errno, std::generic_category(), "socketpair");
+    channel_.reset(fdopen(ends[0], "r"));
+    const unique_fd its(ends[1]);
+    const timeval patience{.tv_sec = 60, .tv_usec = 0};
+    setsockopt(ends[0], SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
     posix_spawn_file_actions_t files;
     posix_spawn_file_actions_init(&files);
-    posix_spawn_file_actions_adddup2(&files, in.read.get(), STDIN_FILENO);
-    posix_spawn_file_actions_adddup2(&files, out.write.get(), STDOUT_FILENO);
-    std::vector<std::string> words{fs::read_symlink("/proc/self/exe").parent_path() / "driver_calls", "--cpu",
-                                   fmt::format("{}", cpu)};
+    for (const int which : {STDIN_FILENO, STDOUT_FILENO})
+      posix_spawn_file_actions_adddup2(&files, its.get(), which);
+    std::vector<std::string> words = in_environment(of, stand_in);
+    words.insert(words.end(), {fs::read_symlink("/proc/self/exe").parent_path() / "driver_calls", "--cpu",
+                               std::to_string(cpu)});
     if (of.cupti) words.emplace_back("--cupti");
     if (!stand_in.empty()) words.emplace_back("--stand-in");
-    std::vector<std::string> variables = environment_of(of, stand_in);
-    const int failed = posix_spawn(&pid_, words[0].c_str(), &files, nullptr, pointers(words).data(),
-                                   pointers(variables).data());
+    std::vector<char*> pointers;
+    for (std::string& word : words) pointers.push_back(word.data());
+    pointers.push_back(nullptr);
+    const int failed = posix_spawn(&pid_, pointers[0], &files, nullptr, pointers.data(), environ);
     posix_spawn_file_actions_destroy(&files);
     if (failed != 0) throw std::system_error(failed, std::generic_category(), words[0]);
-    in_ = std::move(in.write);
-    out_ = std::move(out.read);
   }
   ~measured_process() {
-    in_.reset();
-    out_.reset();
+    channel_.reset();
     waitpid(pid_, nullptr, 0);
   }
   measured_process(const measured_process&) = delete;
@@ -206,9 +184,8 @@ class measured_process {
 
   slice run(const std::string& work) {
     const std::string word = work + "\n";
-    // It is small enough for the pipe; that its reader is gone is seen below.
-    if (::write(in_.get(), word.data(), word.size()) < 0 && errno != EPIPE)
-      throw std::system_error(errno, std::generic_category(), name_);
+    send(fileno(channel_.get()), word.data(), word.size(),
+         MSG_NOSIGNAL);  // that its reader is gone is seen below
     const std::string said = line();
     double calls = 0, nanoseconds = 0;
     slice found;
@@ -220,30 +197,19 @@ class measured_process {
 
  private:
   std::string line() {
-    for (;;) {
-      if (const auto end = said_.find('\n'); end != std::string::npos) {
-        std::string found = said_.substr(0, end);
-        said_.erase(0, end + 1);
-        return found;
-      }
-      pollfd waiting{out_.get(), POLLIN, 0};
-      const int readable = poll(&waiting, 1, 60'000);
-      if (readable == 0) {
-        kill(pid_, SIGKILL);
-        throw std::runtime_error(name_ + ": no answer in 60 s");
-      }
-      std::array<char, 4096> some{};
-      const auto got = readable < 0 ? 0 : ::read(out_.get(), some.data(), some.size());
-      if (got <= 0) throw std::runtime_error(name_ + ": driver_calls ended; see above");
-      said_.append(some.data(), static_cast<std::size_t>(got));
-    }
+    std::string found;
+    int next = 0;
+    while ((next = std::fgetc(channel_.get())) != EOF && next != '\n') found += static_cast<char>(next);
+    if (next == '\n') return found;
+    const bool late = std::ferror(channel_.get()) != 0 && errno == EAGAIN;
+    if (late) kill(pid_, SIGKILL);
+    throw std::runtime_error(name_ + (late ? ": no answer in 60 s" : ": driver_calls ended; see above"));
   }
 
   std::string name_;
   int cpu_;
   pid_t pid_ = -1;
-  unique_fd in_, out_;
-  std::string said_;
+  std::unique_ptr<std::FILE, decltype([](std::FILE* f) { std::fclose(f); })> channel_;
   json ready_;
 };
 
@@ -321,19 +287,14 @@ void run_round(const plan& p, std::mt19937& random, results& found) {
   for (auto& each : processes)
     if (each->ready().contains("unavailable"))
       throw std::runtime_error(each->ready()["unavailable"].get<std::string>());
-  std::vector<std::size_t> order(processes.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
   for (const std::string& work : p.work) {
     std::vector<std::vector<double>> nanoseconds(processes.size());
     std::vector<double> counted(processes.size());
-    for (int turn = 0; turn < p.turns; ++turn) {
-      std::shuffle(order.begin(), order.end(), random);
-      for (const std::size_t which : order) {
-        const slice one = processes[which]->run(work);
-        nanoseconds[which].push_back(one.nanoseconds);
-        counted[which] = one.counted;
-      }
-    }
+    in_rounds(p.turns, processes.size(), random, [&](std::size_t which) {
+      const slice one = processes[which]->run(work);
+      nanoseconds[which].push_back(one.nanoseconds);
+      counted[which] = one.counted;
+    });
     for (std::size_t which = 0; which < processes.size(); ++which) {
       const setting& by = p.settings[which];
       if ((by.injector || by.cupti) && counted[which] < 1 && !work.starts_with("product"))
@@ -346,12 +307,7 @@ void run_round(const plan& p, std::mt19937& random, results& found) {
   }
 }
 
-int run(int count, char** argv) {
-  std::vector<std::string> words(argv, argv + count);
-  if (!take_benchmark_options(words)) return 2;
-  const bool tiny = std::erase(words, "--tiny") > 0;
-  if (words.size() > 1) throw std::runtime_error("unknown argument '" + words[1] + "'; known: --tiny");
-
+void measure(bool tiny) {
   const plan p = make_plan(tiny);
   results found;
   std::mt19937 random(1);
@@ -368,18 +324,10 @@ int run(int count, char** argv) {
       add_samples(fmt::format("{}/{}", work, each.name), benchmark::kNanosecond, std::move(seconds),
                   {{"driver_calls_counted", std::move(counted)}, {"rate_kept", std::move(kept)}});
     }
-  benchmark::RunSpecifiedBenchmarks();
-  return 0;
 }
 
 }  // namespace
 
 int main(int count, char** words) {
-  std::signal(SIGPIPE, SIG_IGN);
-  try {
-    return run(count, words);
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "injector_cost: {}\n", error.what());
-    return 2;
-  }
+  return measured_by("injector_cost", count, words, measure);
 }

@@ -19,9 +19,9 @@
 
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <chrono>
+#include <cstddef>
 #include <cstdio>
 #include <filesystem>
 #include <random>
@@ -104,38 +104,21 @@ int squeeze_once() {
 
 int main(int argc, char** argv) {
   if (argc == 2 && std::string(argv[1]) == "--squeeze-once") return squeeze_once();
-  std::vector<std::string> words(argv, argv + argc);
-  if (!take_benchmark_options(words)) return 2;
-  const bool tiny = std::erase(words, "--tiny") > 0;
-  if (words.size() > 1) {
-    fmt::print(stderr, "own_cost: unknown argument '{}'; known: --tiny\n", words[1]);
-    return 2;
-  }
-  const int rounds = tiny ? 2 : 20;
-  struct side {
-    const char* name;
-    double (*seconds)();
-    std::vector<double> samples = {};
-  };
-  std::array<side, 3> sides{side{"bare_process", bare_process_seconds},
-                            side{"bare_process_again", bare_process_seconds}, side{"trial", trial_seconds}};
-  try {
+  return measured_by("own_cost", argc, argv, [](bool tiny) {
+    const int rounds = tiny ? 2 : 20;
+    struct side {
+      const char* name;
+      double (*seconds)();
+      std::vector<double> samples = {};
+    };
+    std::array sides{side{"bare_process", bare_process_seconds},
+                     side{"bare_process_again", bare_process_seconds}, side{"trial", trial_seconds},
+                     side{"squeeze", squeeze_seconds}};
+    const auto take = [](side& from) { from.samples.push_back(from.seconds()); };
     std::mt19937_64 random(std::random_device{}());
-    std::array<std::size_t, sides.size()> order{0, 1, 2};
-    for (int round = 0; round < rounds; ++round) {
-      std::shuffle(order.begin(), order.end(), random);
-      for (const std::size_t i : order) sides[i].samples.push_back(sides[i].seconds());
-    }
-    // The squeeze by itself: the device takes a while to clear what it gave back, and the next process would
-    // pay.
-    std::vector<double> squeezes;
-    for (int round = 0; round < rounds; ++round) squeezes.push_back(squeeze_seconds());
+    in_rounds(rounds, 3, random, [&](std::size_t which) { take(sides[which]); });
+    // By itself: the device takes a while to clear what it gave back, and the next process would pay.
+    for (int round = 0; round < rounds; ++round) take(sides[3]);
     for (const side& each : sides) add_samples(each.name, benchmark::kMillisecond, each.samples);
-    add_samples("squeeze", benchmark::kMillisecond, squeezes);
-    benchmark::RunSpecifiedBenchmarks();
-    return 0;
-  } catch (const std::exception& e) {
-    fmt::print(stderr, "own_cost: {}\n", e.what());
-    return 2;
-  }
+  });
 }

@@ -25,7 +25,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <numeric>
 #include <random>
 #include <stdexcept>
 #include <string>
@@ -150,7 +149,7 @@ library_call library_nanoseconds() {
       nanoseconds(calls, [&] { looked_up(nullptr, &version); })};
 }
 
-int measure(bool tiny) {
+int measure(bool tiny) try {
   if (tiny) slices = 1;
   const library_call library = library_nanoseconds();
   const double allocation = nanoseconds(1'000'000, [] {
@@ -165,6 +164,9 @@ int measure(bool tiny) {
                              tiny),
       set_rules_microseconds(R"({"rules": [{"function": "cuMem*", "return": "OUT_OF_MEMORY"}]})", tiny));
   return 0;
+} catch (const std::exception& error) {
+  fmt::print(stderr, "process_cost: {}\n", error.what());
+  return 2;
 }
 
 figures measured(const setting& of, bool tiny) {
@@ -187,35 +189,24 @@ figures measured(const setting& of, bool tiny) {
 
 }  // namespace
 
-int main(int count, char** argv) try {
-  std::vector<std::string> words(argv, argv + count);
-  const bool tiny = std::erase(words, "--tiny") > 0;
-  if (words.size() == 2 && words[1] == "--measure") return measure(tiny);
-  if (!cufault::take_benchmark_options(words)) return 2;
-  const int rounds = tiny ? 1 : 20;
-  if (words.size() > 1) throw std::runtime_error("unknown argument '" + words[1] + "'; known: --tiny");
-  cpu_set_t one;
-  CPU_ZERO(&one);
-  CPU_SET(sched_getcpu(), &one);
-  sched_setaffinity(0, sizeof one, &one);
+int main(int count, char** argv) {
+  if (count > 1 && argv[1] == std::string("--measure")) return measure(count > 2);  // behind it: --tiny
+  return cufault::measured_by("process_cost", count, argv, [](bool tiny) {
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(sched_getcpu(), &one);
+    sched_setaffinity(0, sizeof one, &one);
 
-  std::array<std::vector<figures>, arms.size()> seen;
-  std::mt19937 random(1);
-  for (int round = 0; round < rounds; ++round) {
-    std::array<std::size_t, arms.size()> order{};
-    std::iota(order.begin(), order.end(), std::size_t{0});
-    std::shuffle(order.begin(), order.end(), random);
-    for (const std::size_t arm : order) seen[arm].push_back(measured(arms[arm], tiny));
-  }
-  for (std::size_t m = 0; m < measures.size(); ++m)
-    for (std::size_t arm = 0; arm < arms.size(); ++arm) {
-      std::vector<double> seconds;
-      for (const figures& round : seen[arm]) seconds.push_back(round[m] / measures[m].in_a_second);
-      cufault::add_samples(fmt::format("{}/{}", measures[m].name, arms[arm].name), measures[m].unit, seconds);
-    }
-  benchmark::RunSpecifiedBenchmarks();
-  return 0;
-} catch (const std::exception& error) {
-  fmt::print(stderr, "process_cost: {}\n", error.what());
-  return 2;
+    std::array<std::vector<figures>, arms.size()> seen;
+    std::mt19937 random(1);
+    cufault::in_rounds(tiny ? 1 : 20, arms.size(), random,
+                       [&](std::size_t arm) { seen[arm].push_back(measured(arms[arm], tiny)); });
+    for (std::size_t m = 0; m < measures.size(); ++m)
+      for (std::size_t arm = 0; arm < arms.size(); ++arm) {
+        std::vector<double> seconds;
+        for (const figures& round : seen[arm]) seconds.push_back(round[m] / measures[m].in_a_second);
+        cufault::add_samples(fmt::format("{}/{}", measures[m].name, arms[arm].name), measures[m].unit,
+                             seconds);
+      }
+  });
 }

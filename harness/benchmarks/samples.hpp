@@ -3,10 +3,15 @@
 #pragma once
 
 #include <benchmark/benchmark.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdio>
+#include <exception>
 #include <map>
+#include <numeric>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -52,6 +57,33 @@ inline bool take_benchmark_options(std::vector<std::string>& words) {
   const bool known = !benchmark::ReportUnrecognizedArguments(count, its.data());
   std::erase_if(words, [](const std::string& word) { return word.starts_with("--benchmark_"); });
   return known;
+}
+
+/// The main of a program that takes no option of its own but --tiny: `body(tiny)` adds samples, which are written behind it. Exit code 2, and
+/// why on stderr, where it throws or an argument is not known.
+template <class Body>
+int measured_by(const char* program, int count, char** argv, Body body) try {
+  std::vector<std::string> words(argv, argv + count);
+  if (!take_benchmark_options(words)) return 2;
+  const bool tiny = std::erase(words, "--tiny") > 0;
+  if (words.size() > 1) throw std::runtime_error("unknown argument '" + words[1] + "'; known: --tiny");
+  body(tiny);
+  benchmark::RunSpecifiedBenchmarks();
+  return 0;
+} catch (const std::exception& error) {
+  fmt::print(stderr, "{}: {}\n", program, error.what());
+  return 2;
+}
+
+/// Calls step(0) to step(count - 1) once in each round, in an order drawn at random.
+template <class Random, class Step>
+void in_rounds(int rounds, std::size_t count, Random& random, Step step) {
+  std::vector<std::size_t> order(count);
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  for (int round = 0; round < rounds; ++round) {
+    std::shuffle(order.begin(), order.end(), random);
+    for (const std::size_t which : order) step(which);
+  }
 }
 
 }  // namespace cufault

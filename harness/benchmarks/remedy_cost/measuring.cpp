@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/benchmarks/remedy_cost/comparisons.hpp"
 #include "harness/benchmarks/remedy_cost/device_timer.hpp"
+#include "harness/benchmarks/samples.hpp"
 #include "harness/kit/memory_readings.hpp"
 #include "harness/trial/observe.hpp"
 
@@ -10,7 +11,6 @@
 #include <algorithm>
 #include <chrono>
 #include <exception>
-#include <numeric>
 #include <optional>
 #include <random>
 #include <utility>
@@ -124,15 +124,11 @@ cost_comparison measured(const comparison& what, const measuring& how) {
     const int rounds = std::clamp(static_cast<int>(how.seconds * 1000 / std::max(round_ms, 1e-3)),
                                   how.least_rounds, how.most_rounds);
     std::mt19937_64 random(how.seed ^ std::hash<std::string>{}(what.name));
-    std::vector<std::size_t> order(sides.size());
-    std::iota(order.begin(), order.end(), 0U);
-    for (int round = 0; round < rounds; ++round) {
-      std::shuffle(order.begin(), order.end(), random);
-      for (const std::size_t i : order)
-        attempt(sides[i], [&] {
-          sides[i].result.milliseconds.push_back(slice(*sides[i].ready, sides[i].calls, by_device));
-        });
-    }
+    in_rounds(rounds, sides.size(), random, [&](std::size_t i) {
+      attempt(sides[i], [&] {
+        sides[i].result.milliseconds.push_back(slice(*sides[i].ready, sides[i].calls, by_device));
+      });
+    });
     for (measured_side& s : sides) prove(s);
     for (const std::size_t i : {0U, 1U})
       if (!sides[i].result.failed.empty()) return fails(sides[i].result.failed);
