@@ -59,6 +59,12 @@ running product_by(std::shared_ptr<timed_product> p, Call call) {
   return {repeated(call), proof(std::move(p), call)};
 }
 
+/// `call` with a handle of its own.
+template <class Call>
+running by_handle(const std::shared_ptr<timed_product>& p, Call call) {
+  return product_by(p, [handle = shared_handle(), call = std::move(call)] { call(handle.get()); });
+}
+
 /// cublasGemmEx by a handle of its own, which `set_up` may change first.
 running by_own_handle(
     const std::shared_ptr<timed_product>& p,
@@ -137,11 +143,9 @@ void add_workspaces(std::vector<comparison>& all, const std::vector<shape>& shap
 /// A layer on a batch in several parts, in FP16: weights, and the activations of a part.
 running in_parts(std::int64_t batch, std::int64_t width, int parts) {
   const auto p = std::make_shared<timed_product>(kind_called("fp16"), shape{batch / parts, width, width});
-  const auto handle = shared_handle();
-  const auto all_parts = [p, handle, parts] {
-    for (int i = 0; i < parts; ++i) p->by_gemm_ex(handle.get());
-  };
-  return product_by(p, all_parts);
+  return by_handle(p, [p, parts](cublasHandle_t handle) {
+    for (int i = 0; i < parts; ++i) p->by_gemm_ex(handle);
+  });
 }
 
 struct batch_parts {
@@ -358,24 +362,21 @@ comparison handles(const char* name, const shape& s) {
                   }},
                  {"new_stream", "a new stream for each call, which is waited for",
                   [p] {
-                    const auto handle = shared_handle();
-                    return product_by(p, [p, handle] {
+                    return by_handle(p, [p](cublasHandle_t handle) {
                       {
                         const own_stream fresh;
-                        must("cublasSetStream", cublasSetStream(handle.get(), fresh.get()));
-                        p->by_gemm_ex(handle.get());
+                        must("cublasSetStream", cublasSetStream(handle, fresh.get()));
+                        p->by_gemm_ex(handle);
                         must("cudaStreamSynchronize", cudaStreamSynchronize(fresh.get()));
                       }
-                      must("cublasSetStream", cublasSetStream(handle.get(), nullptr));
+                      must("cublasSetStream", cublasSetStream(handle, nullptr));
                     });
                   }},
                  {"workspace_again", "the workspace of 32 MiB set anew for each call", [p] {
                     const auto block = std::make_shared<device_block>(32 * mib);
-                    const auto handle = shared_handle();
-                    return product_by(p, [p, handle, block] {
-                      must("cublasSetWorkspace",
-                           cublasSetWorkspace(handle.get(), block->address(), 32 * mib));
-                      p->by_gemm_ex(handle.get());
+                    return by_handle(p, [p, block](cublasHandle_t handle) {
+                      must("cublasSetWorkspace", cublasSetWorkspace(handle, block->address(), 32 * mib));
+                      p->by_gemm_ex(handle);
                     });
                   }}});
           }};
@@ -485,23 +486,21 @@ comparison pool_step(std::size_t bytes, const shape& s) {
         const auto step = [p, bytes](std::uint64_t keeps, bool trim) {
           return [=]() -> running {
             const auto pool = new_pool(keeps);
-            const auto handle = shared_handle();
-            return product_by(p, [=] {
+            return by_handle(p, [=](cublasHandle_t handle) {
               void* block = nullptr;
               must("cudaMallocFromPoolAsync", cudaMallocFromPoolAsync(&block, bytes, pool.get(), nullptr));
-              p->by_gemm_ex(handle.get());
+              p->by_gemm_ex(handle);
               must("cudaFreeAsync", cudaFreeAsync(block, nullptr));
               must("cudaStreamSynchronize", cudaStreamSynchronize(nullptr));
               if (trim) must("cudaMemPoolTrimTo", cudaMemPoolTrimTo(pool.get(), 0));
             });
           };
         };
-        const auto without_pool = [p, bytes]() -> running {
-          const auto handle = shared_handle();
-          return product_by(p, [=] {
+        const auto without_pool = [p, bytes] {
+          return by_handle(p, [=](cublasHandle_t handle) {
             void* block = nullptr;
             must("cudaMalloc", cudaMalloc(&block, bytes));
-            p->by_gemm_ex(handle.get());
+            p->by_gemm_ex(handle);
             must("cudaStreamSynchronize", cudaStreamSynchronize(nullptr));
             must("cudaFree", cudaFree(block));
           });
@@ -571,13 +570,12 @@ comparison argument_checks(const char* name, const shape& s) {
             const auto p = std::make_shared<timed_product>(kind, s);
             return of_product(p, {"", "the call alone", [p] { return by_own_handle(p); }},
                               {{"argument_check", "argument_check::check() before each call", [p] {
-                                  const auto handle = shared_handle();
-                                  return product_by(p, [p, handle] {
+                                  return by_handle(p, [p](cublasHandle_t handle) {
                                     // Cautions do not keep a program from its call.
                                     for (const auto& each : argument_check::check(p->described()))
                                       if (each.what == argument_check::severity::refused)
                                         throw setup_failed(each.text);
-                                    p->by_gemm_ex(handle.get());
+                                    p->by_gemm_ex(handle);
                                   });
                                 }}});
           }};
@@ -663,12 +661,11 @@ comparison pointer_arrays(const char* name, const shape& s, std::int64_t batch) 
                 const std::size_t bytes = host.size() * sizeof(void*);
                 const auto device = std::make_shared<device_block>(bytes);
                 CUFAULT_REQUIRE(cudaMemcpy(device->address(), host.data(), bytes, cudaMemcpyHostToDevice));
-                const auto handle = shared_handle();
-                return product_by(p, [=] {
+                return by_handle(p, [=](cublasHandle_t handle) {
                   const auto& q = p->described();
                   auto** const at = static_cast<void**>(device->address());
                   must("cublasGemmBatchedEx",
-                       cublasGemmBatchedEx(handle.get(), q.a_op, q.b_op, static_cast<int>(q.m),
+                       cublasGemmBatchedEx(handle, q.a_op, q.b_op, static_cast<int>(q.m),
                                            static_cast<int>(q.n), static_cast<int>(q.k), q.alpha, at,
                                            q.a.type, static_cast<int>(q.a.leading_dimension), at + batch,
                                            q.b.type, static_cast<int>(q.b.leading_dimension), q.beta,
@@ -676,16 +673,15 @@ comparison pointer_arrays(const char* name, const shape& s, std::int64_t batch) 
                                            static_cast<int>(batch), q.compute, CUBLAS_GEMM_DEFAULT));
                 });
               }},
-             {"call_for_each_matrix", "cublasGemmEx for each matrix", [p, batch]() -> running {
-                const auto handle = shared_handle();
-                return product_by(p, [=] {
+             {"call_for_each_matrix", "cublasGemmEx for each matrix", [p, batch] {
+                return by_handle(p, [=](cublasHandle_t handle) {
                   argument_check::product one = p->described();
                   one.batch = 1;
                   for (std::int64_t i = 0; i < batch; ++i) {
                     one.a.data = of_batch(p->described().a, i);
                     one.b.data = of_batch(p->described().b, i);
                     void* const c = const_cast<void*>(of_batch(p->described().c, i));  // NOLINT: C is written
-                    must("cublasGemmEx", gemm_ex(handle.get(), one, c));
+                    must("cublasGemmEx", gemm_ex(handle, one, c));
                   }
                 });
               }}});

@@ -131,7 +131,7 @@ nlohmann::json figures_of_this_process(const target& where, size how_large, bool
 
 struct one_process {
   nlohmann::json figures;
-  double started_at = 0, milliseconds = 0;
+  double milliseconds = 0;
   std::string failed;
 };
 
@@ -145,7 +145,7 @@ one_process run_one(const fresh_processes& how, const setting& with) {
   for (const auto& [variable, value] : with.environment) options.environment[variable] = value;
   options.timeout = std::chrono::seconds(30);
   std::string said;
-  found.started_at = now_ms();
+  const double started_at = now_ms();
   const process_result ended = run_process(
       options, [&](std::string_view bytes) { said += bytes; }, how.stop);
   if (ended.how == ending::interrupted) throw interrupted{};
@@ -159,66 +159,48 @@ one_process run_one(const fresh_processes& how, const setting& with) {
     found.failed = fmt::format("exit code {}: {}", ended.exit_code, ended.stderr_text.substr(0, 200));
   else if (found.figures.contains("failed"))
     found.failed = found.figures["failed"].get<std::string>();
+  else
+    for (const char* const event : {"handle", "first"})
+      found.figures[fmt::format("{}_after", event)] =
+          found.figures.at(fmt::format("{}_at", event)).get<double>() - started_at;
   return found;
 }
 
-/// A figure of a process, to be compared between settings.
+/// A figure of a process, to be compared between settings; where it stands in what the process found out.
 struct figure {
-  std::string name, work, clock;
-  std::function<double(const one_process&)> milliseconds;
-  std::function<std::optional<std::int64_t>(const one_process&)> memory = [](const one_process&) {
-    return std::nullopt;
-  };
-  std::string type = {};
+  std::string name = {}, work = {}, clock = {}, milliseconds = {}, memory = {}, right = "/right", type = {};
   double operations = 0, bytes = 0;
-  std::function<bool(const one_process&)> right = [](const one_process& p) {
-    return p.figures.at("right").get<bool>();
-  };
 };
 
 std::vector<figure> all_figures(size how_large) {
-  const auto number = [](const char* name) {
-    return [name](const one_process& p) { return p.figures.at(name).get<double>(); };
-  };
-  const auto since_start = [](const char* name) {
-    return [name](const one_process& p) { return p.figures.at(name).get<double>() - p.started_at; };
-  };
-  const auto memory = [](const char* name) {
-    return [name](const one_process& p) { return std::optional(p.figures.at(name).get<std::int64_t>()); };
-  };
   std::vector<figure> all{{"process.start", "from the start of a process to its context and a cuBLAS handle",
-                           "host", since_start("handle_at")},
+                           "host", "/handle_after"},
                           {"process.first_call", "the first product of a process, cublasGemmEx in FP32",
-                           "host", number("first_call"), memory("memory_after_first")},
+                           "host", "/first_call", "/memory_after_first"},
                           {"process.first_result", "from the start of a process to its first result", "host",
-                           since_start("first_at"), memory("memory_after_first")},
+                           "/first_after", "/memory_after_first"},
                           {"process.warm_call", "a product in FP32, of which each is waited for", "host",
-                           number("warm_call"), memory("memory_at_end")}};
+                           "/warm_call", "/memory_at_end"}};
   for (const fresh_work& each : all_work(how_large)) {
-    const auto of_call = [name = each.name()](const char* clock) {
-      return [name, clock](const one_process& p) {
-        return p.figures.at("calls").at(name).at(clock).get<double>();
-      };
-    };
+    const std::string place = "/calls/" + each.name();
+    const auto& s = each.extents;
     figure f{
         "process." + each.name(),
         fmt::format("cublasGemmEx in {}, {}, in a process of its own", each.kind.words, each.extents.name()),
-        "device", of_call("device")};
-    f.memory = memory("memory_at_end");
-    f.type = each.kind.name;
-    const auto& s = each.extents;
-    f.operations = s.operations();
-    f.bytes = static_cast<double>(s.m * s.k + s.k * s.n + s.m * s.n) *
-              static_cast<double>(element_bytes(each.kind.ab));
-    f.right = [name = each.name()](const one_process& p) {
-      return p.figures.at("calls").at(name).at("right").get<bool>();
-    };
+        "device",
+        place + "/device",
+        "/memory_at_end",
+        place + "/right",
+        each.kind.name,
+        s.operations(),
+        static_cast<double>(s.m * s.k + s.k * s.n + s.m * s.n) *
+            static_cast<double>(element_bytes(each.kind.ab))};
     all.push_back(f);
     if (each.extents.n > 1 && each.extents.k > 4096) continue;
     f.name += ".host";
     f.work += ", issued one behind the other";
     f.clock = "host";
-    f.milliseconds = of_call("host");
+    f.milliseconds = place + "/host";
     f.operations = f.bytes = 0;
     f.type.clear();
     all.push_back(f);
@@ -228,19 +210,23 @@ std::vector<figure> all_figures(size how_large) {
 
 using rounds_of = std::vector<one_process>;
 
-std::optional<std::int64_t> median_memory(const figure& f, const rounds_of& all) {
-  std::vector<std::int64_t> bytes;
-  for (const one_process& p : all)
-    if (const auto one = f.memory(p)) bytes.push_back(*one);
-  if (bytes.empty()) return {};
-  std::sort(bytes.begin(), bytes.end());
-  return bytes[bytes.size() / 2];
+/// Of each process, in their order.
+template <class Value>
+std::vector<Value> values_of(const rounds_of& all, const std::string& place) {
+  std::vector<Value> found;
+  for (const one_process& p : all) found.push_back(p.figures.at(nlohmann::json::json_pointer(place)));
+  return found;
 }
 
 void fill(cost_side& into, const figure& f, const rounds_of& all) {
-  for (const one_process& p : all) into.milliseconds.push_back(f.milliseconds(p));
-  into.device_bytes = median_memory(f, all);
-  into.numbers = std::all_of(all.begin(), all.end(), f.right) ? "right" : "wrong";
+  into.milliseconds = values_of<double>(all, f.milliseconds);
+  if (!f.memory.empty() && !all.empty()) {
+    auto bytes = values_of<std::int64_t>(all, f.memory);
+    std::sort(bytes.begin(), bytes.end());
+    into.device_bytes = bytes[bytes.size() / 2];
+  }
+  const auto right = values_of<bool>(all, f.right);
+  into.numbers = std::all_of(right.begin(), right.end(), [](bool each) { return each; }) ? "right" : "wrong";
 }
 
 cost_comparison compared(const figure& f, const std::vector<setting>& settings,
@@ -254,7 +240,7 @@ cost_comparison compared(const figure& f, const std::vector<setting>& settings,
   c.bytes = f.bytes;
   c.without.words = settings[0].words;
   fill(c.without, f, seen[0]);
-  for (const one_process& p : seen[1]) c.again.push_back(f.milliseconds(p));
+  c.again = values_of<double>(seen[1], f.milliseconds);
   for (std::size_t i = 2; i < settings.size(); ++i) {
     cost_side s{.remedy = settings[i].remedy, .words = settings[i].words};
     s.failed = failed[i];
@@ -271,32 +257,14 @@ cost_comparison started_over(const rounds_of& without, const rounds_of& again) {
   c.work = "a product in FP32 where the process can go on: by a handle that has done it before, waited for";
   c.clock = "host";
   c.without.words = "the same handle";
-  const auto number = [](const char* name) {
-    return [name](const one_process& p) { return p.figures.at(name).get<double>(); };
-  };
-  const auto take = [](const rounds_of& all, const auto& of) {
-    std::vector<double> found;
-    for (const one_process& p : all) found.push_back(of(p));
-    return found;
-  };
-  c.without.milliseconds = take(without, number("warm_call"));
-  c.without.numbers = "right";
-  c.again = take(again, number("warm_call"));
-  const auto all_right = [&](const char* name) {
-    return std::all_of(without.begin(), without.end(),
-                       [&](const one_process& p) { return p.figures.at(name).get<bool>(); })
-               ? "right"
-               : "wrong";
-  };
-  cost_side process{.remedy = "new_process", .words = "a new process, from its start to its first result"};
-  process.milliseconds = take(
-      without, [](const one_process& p) { return p.figures.at("first_at").get<double>() - p.started_at; });
-  process.numbers = all_right("right");
-  cost_side reset{.remedy = "device_reset",
-                  .words = "cudaDeviceReset(), a new handle, new operands, and the product"};
-  reset.milliseconds = take(without, number("after_reset"));
-  reset.numbers = all_right("right_after_reset");
-  c.with = {std::move(process), std::move(reset)};
+  const figure warm{.milliseconds = "/warm_call"};
+  fill(c.without, warm, without);
+  c.again = values_of<double>(again, warm.milliseconds);
+  c.with = {
+      {.remedy = "new_process", .words = "a new process, from its start to its first result"},
+      {.remedy = "device_reset", .words = "cudaDeviceReset(), a new handle, new operands, and the product"}};
+  fill(c.with[0], {.milliseconds = "/first_after"}, without);
+  fill(c.with[1], {.milliseconds = "/after_reset", .right = "/right_after_reset"}, without);
   return c;
 }
 
@@ -378,15 +346,13 @@ std::vector<std::string> measure_fresh_processes(const fresh_processes& how,
       left_out.push_back(settings[i].remedy);
     }
   }
-  for (const figure& f : all_figures(how.how_large)) {
-    try {
+  for (const figure& f : all_figures(how.how_large)) try {
       told(compared(f, settings, seen, failed));
     } catch (const nlohmann::json::exception& e) {
       cost_comparison nothing{.name = f.name, .work = f.work};
       nothing.failed = e.what();
       told(std::move(nothing));
     }
-  }
   told(started_over(seen[0], seen[1]));
   return left_out;
 }
