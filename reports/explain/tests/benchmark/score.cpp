@@ -7,6 +7,7 @@
 #include "reports/base/json_fields.hpp"
 #include "reports/base/json_input.hpp"
 #include "reports/explain/explanation.hpp"
+#include "reports/explain/tests/logs.hpp"
 #include "reports/judge/judge.hpp"
 
 #include <fmt/format.h>
@@ -70,14 +71,10 @@ program_logs logs_of_programs(const fs::path& programs, const fs::path& folder, 
   return all;
 }
 
-/// Logs in which nothing of a GPU library failed. `made_by` says of each which program made it and when, or "typed".
-std::vector<text_with_cause> healthy_logs(const fs::path& folder, const fs::path& made_by) {
-  const json_cursor logs = json_cursor{read_json(made_by)}.at("logs");
+/// Logs in which nothing of a GPU library failed.
+std::vector<text_with_cause> healthy_logs(const fs::path& folder) {
   std::vector<text_with_cause> all;
-  for (const std::string& name : logs.keys()) all.push_back({name, "", read_text(folder / name)});
-  for (const auto& entry : fs::directory_iterator(folder))
-    if (const std::string name = entry.path().filename().string(); !logs.has(name))
-      throw std::runtime_error(fmt::format("{}: {} is missing", made_by.string(), name));
+  for (told_log& log : logs_in(folder)) all.push_back({log.where, "", std::move(log.text)});
   return all;
 }
 
@@ -253,8 +250,7 @@ int run(std::vector<std::string> words) {
     return 0;
   }
   for (const std::string& arm : seen.unassigned) fmt::print("of no cause: {}\n", arm);
-  int wrong = false_answers("healthy and foreign logs",
-                            healthy_logs(benchmark / "healthy", benchmark / "healthy.json"), all);
+  int wrong = false_answers("healthy and foreign logs", healthy_logs(benchmark / "healthy"), all);
   wrong += false_answers("healthy and foreign programs", programs.plain, all);
   wrong +=
       false_answers("healthy and foreign programs, with the driver's log", programs.with_driver_log, all);
