@@ -278,12 +278,7 @@ event_finder::event_finder(const lexicon& known)
     if (e.short_texts.empty()) continue;
     event_pattern behind{.id = "error." + e.name, .role = event_role::failure, .match = {}, .status = e.name};
     for (const std::string& text : e.short_texts)
-      for (const char* const before :
-           {"cuda error: ", "cuda error in ", "cuda runtime error ({code:n}) : ", "cuda failure*: ",
-            "cudaError*: ", "cuda*failed: ", "cuda*failed with error ", "cuda: ", "cuda driver error: ",
-            "cublas error: ", "cublas runtime error : ", "cuda runtime error: ", "cuda runtime (",
-            "cuda driver (", "gpuassert: ", "triton error [cuda]: ", "[cuda] ", "CUDA ERROR*, "})
-        behind.match.push_back(before + text);
+      for (const std::string& before : known.grammar.before_texts) behind.match.push_back(before + text);
     made_.push_back(std::move(behind));
   }
   for (const gpu_model& g : known.gpus)
@@ -407,7 +402,7 @@ void event_finder::look_for_names(const log_line& line, std::vector<log_event>& 
     if (std::string_view("CFNcn").find(word.front()) == std::string_view::npos) {
       // So begins none of them.
     } else if (is_status(word)) {
-      if (!is_success(word) && !is_only_spoken_of(lower_, at, end) && word != "cudaError" &&
+      if (!is_success(word) && !is_only_spoken_of(lower_, at, end, known_.grammar) && word != "cudaError" &&
           word != "cudaError_t" && word != "cudaError_enum" && !is_compared(text, at, end))
         statuses.push_back({at, known_.canonical(word)});
     } else if (const std::string name = in_capitals(known_, word); !name.empty()) {
@@ -475,7 +470,7 @@ void event_finder::look_for_exceptions(const log_line& line) {
                     .role = event_role::condition,
                     .words = one_line(line.text.substr(at, longest_words)),
                     .line = line.number};
-    if (!fatal_exception_ && names_gpu_library(line.text.substr(at))) {
+    if (!fatal_exception_ && names_gpu_library(line.text.substr(at), known_.grammar)) {
       fatal_exception_ = found;
       fatal_exception_->id = "fatal.exception";
       fatal_exception_->role = event_role::fatal;
@@ -563,7 +558,7 @@ void event_finder::look_at(const log_line& line) {
   if (of_driver) return;
   look_at_text(line);
   look_across(line);
-  if (is_fatal_of_glog(line.text) && names_gpu_library(line.text))
+  if (is_fatal_of_glog(line.text) && names_gpu_library(line.text, known_.grammar))
     keep({.id = "fatal.glog",
           .role = event_role::fatal,
           .words = one_line(line.text.substr(0, longest_words)),
@@ -598,7 +593,7 @@ bool event_finder::look_beside_noise(const log_line& line, std::size_t across) {
   };
   std::optional<bool> spoken;  // looked for where it matters
   const auto is_spoken = [&] {
-    if (!spoken) spoken = speaks_of_no_failure(lower_);
+    if (!spoken) spoken = speaks_of_no_failure(lower_, known_.grammar);
     return *spoken;
   };
   std::vector<log_event> found;
@@ -631,7 +626,8 @@ bool event_finder::look_beside_noise(const log_line& line, std::size_t across) {
       if (!m || (across > 0 && (m->begin >= across || m->end <= across))) continue;
       const bool tells = e.role == event_role::failure || e.role == event_role::cause ||
                          e.role == event_role::aside || e.role == event_role::fatal;
-      if (tells && (is_spoken() || (can_be_denied(e) && is_only_spoken_of(lower_, m->begin, m->end))))
+      if (tells &&
+          (is_spoken() || (can_be_denied(e) && is_only_spoken_of(lower_, m->begin, m->end, known_.grammar))))
         continue;
       if (e.role == event_role::noise) {
         auto end = e.last ? line.text.size() : m->end;
@@ -655,7 +651,7 @@ bool event_finder::look_beside_noise(const log_line& line, std::size_t across) {
         if (!said) facts.insert(facts.end(), m->values.begin(), m->values.end());
         continue;
       }
-      if (e.role == event_role::fatal && !names_gpu_library(line.text)) continue;
+      if (e.role == event_role::fatal && !names_gpu_library(line.text, known_.grammar)) continue;
       if (m->begin < echo) matched.push_back(index);
       if (e.last) echo = std::min(echo, m->end);
       log_event event{

@@ -435,17 +435,8 @@ bool is_refusal(const log_event& e) {
   return e.role == event_role::failure && e.status.ends_with("_REFUSED");
 }
 
-const std::set<std::string>& sticky_statuses() {
-  static const std::set<std::string> all{
-      "cudaErrorAssert",           "cudaErrorIllegalAddress",    "cudaErrorIllegalInstruction",
-      "cudaErrorInvalidPc",        "cudaErrorMisalignedAddress", "cudaErrorInvalidAddressSpace",
-      "cudaErrorLaunchFailure",    "cudaErrorLaunchTimeout",     "cudaErrorHardwareStackError",
-      "cudaErrorECCUncorrectable", "cudaErrorContextIsDestroyed"};
-  return all;
-}
-
 /// What ended the process or its context after the failure that is explained.
-std::optional<process_state> ended_later(const explanation& e) {
+std::optional<process_state> ended_later(const explanation& e, const lexicon& words) {
   static const std::set<std::string> ends{"SIGSEGV", "SIGABRT", "SIGFPE"};
   for (const log_event& event : e.log.events) {
     const std::string where = fmt::format("line {}: {}", event.line, event.words);
@@ -453,7 +444,7 @@ std::optional<process_state> ended_later(const explanation& e) {
     if (!e.failure || event.line <= e.failure->line || event.status == e.failure->status) continue;
     if (ends.contains(event.status) || event.id == "process.killed" || event.id == "kernel.oom_killer")
       return process_state{.state = "ended", .why = where};
-    if (sticky_statuses().contains(event.status) || event.status.starts_with("Xid "))
+    if (words.is_sticky(event.status) || event.status.starts_with("Xid "))
       return process_state{.state = "lost", .why = where};
   }
   return std::nullopt;
@@ -461,7 +452,7 @@ std::optional<process_state> ended_later(const explanation& e) {
 
 /// Afterwards, as far as the causes agree: a cause that the log names, or that is ahead by two points, decides alone.
 process_state state_after(const explanation& e, const failure_seen& failure, const knowledge& known) {
-  if (auto later = ended_later(e)) return *later;
+  if (auto later = ended_later(e, known.words)) return *later;
   if (e.causes.empty()) return {};
   process_state first = state_under(*e.causes.front().what, failure, known);
   const bool clearly = e.causes.size() == 1 || e.causes[0].points >= e.causes[1].points + 2;
@@ -557,7 +548,7 @@ void leave_out_what_has_no_causes(log_findings& log, const lexicon& words) {
 
 /// The driver's failure that explains the others: the one that they report, else the first that no later call gets over, else the first.
 /// The others follow from it.
-std::optional<log_event> take_driver_failure(log_findings& log) {
+std::optional<log_event> take_driver_failure(log_findings& log, const lexicon& words) {
   std::vector<const log_event*> said;
   std::set<std::string> others;
   for (const log_event& e : log.events)
@@ -573,8 +564,7 @@ std::optional<log_event> take_driver_failure(log_findings& log) {
     return at == said.end() ? nullptr : *at;
   };
   const log_event* chosen = first([&](const std::string& status) { return others.contains(status); });
-  if (chosen == nullptr)
-    chosen = first([](const std::string& status) { return sticky_statuses().contains(status); });
+  if (chosen == nullptr) chosen = first([&](const std::string& status) { return words.is_sticky(status); });
   if (chosen == nullptr) chosen = said.front();
   const log_event result = *chosen;
   std::erase_if(log.events, [&](const log_event& e) {
@@ -736,7 +726,7 @@ explanation explain(log_findings log, const knowledge& known, std::size_t at_mos
   leave_out_what_is_not_sure(result.log);
   leave_out_what_has_no_causes(result.log, known.words);
   leave_out_other_ranks(result);
-  result.driver = take_driver_failure(result.log);
+  result.driver = take_driver_failure(result.log, known.words);
   // The first failure of which anything is known: what stands behind it follows from it.
   if (result.driver) {
     // The library's status stands for it in the log; its cause is that of the driver's.

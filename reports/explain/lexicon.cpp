@@ -64,6 +64,20 @@ void describe_fields(error_name& e, Fields& f) {
   f("texts", e.texts);
   f("common_texts", e.common_texts);
   f("short_texts", e.short_texts);
+  f("sticky", e.sticky);
+}
+template <class Fields>
+void describe_fields(log_grammar& g, Fields& f) {
+  f.required("before_texts", g.before_texts);
+  f.required("libraries", g.libraries);
+  f.required("behind_cuda", g.behind_cuda);
+  f.required("other_exceptions", g.other_exceptions);
+  f.required("changes", g.changes);
+  f.required("source", g.source);
+  f.required("questions", g.questions);
+  f.required("denials", g.denials);
+  f.required("denials_within", g.denials_within);
+  f.required("denials_behind", g.denials_behind);
 }
 template <class Fields>
 void describe_fields(failure_pattern& p, Fields& f) {
@@ -255,6 +269,10 @@ const message_page* lexicon::page_of(const std::string& status, const std::strin
   return best;
 }
 
+bool lexicon::is_sticky(std::string_view status) const {
+  return std::ranges::any_of(errors, [&](const error_name& e) { return e.sticky && e.name == status; });
+}
+
 const error_name* lexicon::by_code(std::string_view library, std::int64_t code) const {
   for (const error_name& e : errors)
     if (e.code == code && e.name.starts_with(library)) return &e;
@@ -280,6 +298,8 @@ lexicon load_lexicon(const fs::path& folder) {
   const json_cursor errors = top_of(folder / "errors.json", {"schema", "questions", "errors"});
   known.questions = list_of<failure_pattern>(errors, "questions");
   known.errors = list_of<error_name>(errors, "errors");
+  known.grammar =
+      read_json_value<log_grammar>(top_of(folder / "grammar.json", {"schema", "grammar"}).at("grammar"));
   const json_cursor causes = top_of(folder / "causes.json", {"schema", "internal_remedies", "causes"});
   known.internal_remedies = list_of<std::string>(causes, "internal_remedies");
   known.causes = list_of<known_cause>(causes, "causes");

@@ -62,7 +62,22 @@ struct error_name {
   std::vector<std::string> texts{};         ///< what its library says of it; each found wherever it stands
   std::vector<std::string> common_texts{};  ///< likewise, but other programs say them, too: event_needs::gpu
   std::vector<std::string>
-      short_texts{};  ///< likewise, but only after "CUDA error" or the like, since they are common words
+      short_texts{};    ///< likewise, but only after "CUDA error" or the like, since they are common words
+  bool sticky = false;  ///< all later calls of the process fail, too
+};
+
+/// grammar.json: words, in lower case, by which lines that only speak of a failure are known, and those that name a GPU library.
+struct log_grammar {
+  std::vector<std::string> before_texts;      ///< patterns that stand before the short_texts of an error
+  std::vector<std::string> libraries;         ///< for GPUs
+  std::vector<std::string> behind_cuda;       ///< where "cuda" is not the name of a device
+  std::vector<std::string> other_exceptions;  ///< of the program's own source, or of what is missing there
+  std::vector<std::string> changes;           ///< behind a bullet or a commit: "fix", "docs(api)"
+  std::vector<std::string> source;            ///< how lines of source and commands begin that name errors
+  std::vector<std::string> questions;         ///< how they begin
+  std::vector<std::string> denials;           ///< in the clause before the words
+  std::vector<std::string> denials_within;    ///< likewise, in languages without spaces
+  std::vector<std::string> denials_behind;    ///< in the sentence behind the words
 };
 
 /// How often a cause is behind a failure that looks so, by documents and reports: a judgement, no measurement.
@@ -160,6 +175,7 @@ struct message_page {
 struct lexicon {
   std::vector<event_pattern> events;
   std::vector<error_name> errors;
+  log_grammar grammar;
   std::vector<failure_pattern> questions;  ///< of errors.json
   std::vector<known_cause> causes;
   std::vector<std::string>
@@ -178,6 +194,7 @@ struct lexicon {
   [[nodiscard]] const message_page* page_of(const std::string& status, const std::string& call = {},
                                             std::span<const std::string> frameworks = {},
                                             std::string_view first_cause = {}) const;
+  [[nodiscard]] bool is_sticky(std::string_view status) const;
   /// nullptr where there is none; `library`: how its name begins.
   [[nodiscard]] const error_name* by_code(std::string_view library, std::int64_t code) const;
 };

@@ -5,10 +5,10 @@
 #include "reports/explain/text_pattern.hpp"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace cufault {
 namespace {
@@ -109,57 +109,14 @@ std::optional<double> time_of(std::string_view line) {
   return std::nullopt;
 }
 
-/// Behind a bullet or a commit: "fix", "docs(api)", "improved".
-constexpr std::array<std::string_view, 31> words_of_changes{
-    "fix",     "fixed",     "fixes",    "fixing", "feat",     "feature",  "perf",      "docs",
-    "doc",     "chore",     "test",     "tests",  "build",    "ci",       "add",       "added",
-    "adds",    "improve",   "improved", "avoid",  "handle",   "update",   "refactor",  "revert",
-    "support", "changelog", "bugfix",   "hotfix", "resolved", "resolves", "workaround"};
-
-constexpr std::array<std::string_view, 18> libraries{
-    "cuda",     "cublas",   "cublaslt", "cudnn",    "nccl",   "cusolver",
-    "cusparse", "cufft",    "curand",   "cutensor", "nvrtc",  "nvjitlink",
-    "nvshmem",  "tensorrt", "trt",      "cutlass",  "triton", "compute capability"};
-
-/// Behind "cuda" in lower case, where it is not the name of a device.
-constexpr std::array<std::string_view, 9> words_of_cuda{"error",   "errors", "runtime", "driver", "kernel",
-                                                        "kernels", "api",    "call",    "failure"};
-
-/// Names of exceptions that tell of the program's own source, or of something of its own that is missing.
-constexpr std::array<std::string_view, 11> other_exceptions{
-    "modulenotfounderror", "filenotfounderror", "keyerror",          "nameerror",
-    "attributeerror",      "syntaxerror",       "keyboardinterrupt", "systemexit",
-    "calledprocesserror",  "compilationerror",  "compileexception"};
-
-/// In the clause before the words.
-constexpr std::array<std::string_view, 46> denials{
-    "no",        "not",      "never",    "without", "neither",  "nor",      "none",     "if",
-    "whether",   "unless",   "avoid",    "avoids",  "avoiding", "prevent",  "prevents", "handle",
-    "handles",   "handling", "catch",    "catches", "until",    "instead",  "like",     "checked",
-    "checking",  "looked",   "searched", "grep",    "expect",   "expects",  "expected", "simulate",
-    "simulated", "kein",     "keine",    "keinen",  "nicht",    "sans",     "pas",      "sin",
-    "fix",       "fixed",    "fixes",    "rule",    "excludes", "suspected"};
-
-/// In the sentence behind them, each between two ;
-constexpr std::string_view denials_behind =
-    ";| expected;is expected;as expected;handled;fixed in;usually means;means that;can mean;is reported;"
-    "ruled out;excluded;unlikely;found nothing;found none;no longer;any more;anymore;is not the;was not the;"
-    "is fixed;was fixed;already fixed;ausgeschlossen;\xe6\x8e\x92\xe9\x99\xa4;\xe6\xb2\xa1\xe6\x9c\x89;";
-
-constexpr std::array<std::string_view, 12> questions{"does ",  "do ",     "is ",    "are ", "was ", "could ",
-                                                     "might ", "should ", "would ", "can ", "did ", "has "};
-
-/// Of languages that put no space in front.
-constexpr std::array<std::string_view, 3> denials_within{"\xe6\xb2\xa1\xe6\x9c\x89",
-                                                         "\xe4\xb8\x8d\xe6\x98\xaf", "\xe6\x97\xa0"};
-
-/// How lines of source and commands begin that name errors.
-constexpr std::array<std::string_view, 17> beginnings_of_source{
-    "except ", "} catch", "catch (", "if (",    "} else if", "elif ",         "while (", "return ", "throw ",
-    "raise ",  "//",      "printf(", "logger.", "logging.",  "static_assert", "assert(", "git "};
-
-bool is_in(const auto& words, std::string_view word) {
+bool is_in(const std::vector<std::string>& words, std::string_view word) {
   return std::ranges::find(words, word) != words.end();
+}
+bool has_any(std::string_view text, const std::vector<std::string>& words) {
+  return std::ranges::any_of(words, [&](const auto& word) { return text.find(word) != text.npos; });
+}
+bool begins_with_any(std::string_view text, const std::vector<std::string>& words) {
+  return std::ranges::any_of(words, [&](const auto& word) { return text.starts_with(word); });
 }
 
 /// "... (#123)": the title of a change.
@@ -213,7 +170,7 @@ bool comparable_times(double a, double b) {
   return (a < 32 * day) == (b < 32 * day);
 }
 
-bool speaks_of_no_failure(std::string_view lower) {
+bool speaks_of_no_failure(std::string_view lower, const log_grammar& grammar) {
   for (auto at = lower.find(' '); at != std::string_view::npos; at = lower.find(' ', at + 1))
     for (const std::string_view result : {" passed", " xfail", " xpass", " xfailed", " skipped"}) {
       if (!lower.substr(at).starts_with(result)) continue;
@@ -230,8 +187,7 @@ bool speaks_of_no_failure(std::string_view lower) {
   if (at == std::string_view::npos) return false;
   std::string_view text = lower.substr(at);
   if (ends_with_change(text) || begins_with_commit(text) || text.starts_with("merge pull request") ||
-      std::ranges::any_of(beginnings_of_source,
-                          [&](std::string_view beginning) { return text.starts_with(beginning); }))
+      begins_with_any(text, grammar.source))
     return true;
   if (text.starts_with("$ ") || text.starts_with("ok ") || text.starts_with("xfail ") ||
       text.starts_with("skipped "))
@@ -247,13 +203,14 @@ bool speaks_of_no_failure(std::string_view lower) {
   const bool in_brackets = text.starts_with('[');
   if (in_brackets) text.remove_prefix(1);
   const std::string_view word = first_word(text);
-  if (!is_in(words_of_changes, word)) return false;
+  if (!is_in(grammar.changes, word)) return false;
   const std::string_view behind = text.substr(word.size());
   return behind.starts_with(":") || behind.starts_with("(") || (listed && behind.starts_with(" ")) ||
          (in_brackets && behind.starts_with("]"));
 }
 
-bool is_only_spoken_of(std::string_view lower, std::size_t begin, std::size_t end) {
+bool is_only_spoken_of(std::string_view lower, std::size_t begin, std::size_t end,
+                       const log_grammar& grammar) {
   std::size_t clause = begin, sentence = begin;
   const auto ends = [&](std::size_t at, std::string_view marks) {
     return marks.find(lower[at]) != std::string_view::npos &&
@@ -267,25 +224,16 @@ bool is_only_spoken_of(std::string_view lower, std::size_t begin, std::size_t en
                                     static_cast<unsigned char>(rest[length]) >= 0x80))
       ++length;
     const std::string_view word = rest.substr(0, length);
-    if (is_in(denials, word) || word.ends_with("n't")) return true;
+    if (is_in(grammar.denials, word) || word.ends_with("n't")) return true;
     rest.remove_prefix(std::max<std::size_t>(1, length));
   }
-  if (std::ranges::any_of(denials_within, [&](std::string_view d) {
-        return lower.substr(clause, begin - clause).find(d) != std::string_view::npos;
-      }))
-    return true;
+  if (has_any(lower.substr(clause, begin - clause), grammar.denials_within)) return true;
   std::size_t stop = end;
   while (stop < lower.size() && !ends(stop, ".!?;")) ++stop;
-  const std::string_view behind = lower.substr(end, stop - end);
-  for (std::size_t from = 1; from < denials_behind.size(); from = denials_behind.find(';', from) + 1)
-    if (behind.find(denials_behind.substr(from, denials_behind.find(';', from) - from)) !=
-        std::string_view::npos)
-      return true;
+  if (has_any(lower.substr(end, stop - end), grammar.denials_behind)) return true;
   if (stop == lower.size() || lower[stop] != '?') return false;
   const auto first = lower.find_first_not_of(" \"'(", sentence);
-  return first != std::string_view::npos && std::ranges::any_of(questions, [&](std::string_view q) {
-           return lower.substr(first).starts_with(q);
-         });
+  return first != std::string_view::npos && begins_with_any(lower.substr(first), grammar.questions);
 }
 
 bool is_exception(std::string_view line) {
@@ -300,7 +248,7 @@ bool is_exception(std::string_view line) {
   return false;
 }
 
-bool names_gpu_library(std::string_view line) {
+bool names_gpu_library(std::string_view line, const log_grammar& grammar) {
   std::string lower_line;
   lower_case(line, lower_line);
   const std::string_view lower = lower_line;
@@ -308,7 +256,7 @@ bool names_gpu_library(std::string_view line) {
   const bool is_typed = lower.substr(exception.size()).starts_with(':');
   const auto dot = exception.rfind('.');
   if (is_typed &&
-      is_in(other_exceptions, dot == std::string_view::npos ? exception : exception.substr(dot + 1)))
+      is_in(grammar.other_exceptions, dot == std::string_view::npos ? exception : exception.substr(dot + 1)))
     return false;
   if (lower.find("nvrtc_error_compilation") != std::string_view::npos) return false;
   char quote = 0;
@@ -326,13 +274,14 @@ bool names_gpu_library(std::string_view line) {
     if (!begins) continue;
     if (is_architecture(lower, at)) return true;
     const bool in_type = is_typed && at < exception.size();
-    for (const std::string_view library : libraries) {
+    for (const std::string& library : grammar.libraries) {
       if (!lower.substr(at).starts_with(library)) continue;
       const std::size_t end = at + library.size();
       const char before = at == 0 ? ' ' : lower[at - 1], behind = end < lower.size() ? lower[end] : ' ';
       if (is_name(behind) || before == '/' || behind == '/' || behind == '-') continue;
-      const bool is_device = library == "cuda" && line[at] == 'c' &&
-                             !is_in(words_of_cuda, first_word(lower.substr(std::min(end + 1, lower.size()))));
+      const bool is_device =
+          library == "cuda" && line[at] == 'c' &&
+          !is_in(grammar.behind_cuda, first_word(lower.substr(std::min(end + 1, lower.size()))));
       const bool is_part =
           (before == '.' || (behind == '.' && end + 1 < lower.size() && is_name(lower[end + 1])));
       if ((!is_part && !is_device) || in_type) return true;

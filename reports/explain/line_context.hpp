@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "reports/explain/lexicon.hpp"
+
 #include <cstddef>
 #include <optional>
 #include <string_view>
@@ -21,18 +23,19 @@ line_origin origin_of(std::string_view line);
 bool comparable_times(double a, double b);
 
 /// Whether a line only speaks of failures: a changelog, a help text, a command, a test that passed. In lower case.
-bool speaks_of_no_failure(std::string_view lower);
+bool speaks_of_no_failure(std::string_view lower, const log_grammar& grammar);
 
 /// Whether the words at [begin, end) of a line are said not to be there, or only to be looked for: "no CUDA error", "if you see out of
 /// memory", "does this look like out of memory?". In lower case.
-bool is_only_spoken_of(std::string_view lower, std::size_t begin, std::size_t end);
+bool is_only_spoken_of(std::string_view lower, std::size_t begin, std::size_t end,
+                       const log_grammar& grammar);
 
 /// Whether a line is the last one of a Python traceback: "RuntimeError: ...", "torch.OutOfMemoryError: ...".
 bool is_exception(std::string_view line);
 
 /// Whether a line that ends a program names a library for GPUs, or a GPU's architecture. What stands in quotes, in a path or
 /// in a longer word is the name of something else, and "cuda" alone that of a device; the name of an exception counts.
-bool names_gpu_library(std::string_view line);
+bool names_gpu_library(std::string_view line, const log_grammar& grammar);
 
 /// Whether a line gives a place in a source of C or C++: "main.cu:12", "gemm.cpp(78)". In lower case.
 bool names_native_source(std::string_view lower);

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reports/explain/line_context.hpp"
 
+#include "reports/explain/tests/examples.hpp"
+
 #include <gtest/gtest.h>
 
 #include <string>
@@ -35,7 +37,7 @@ TEST(origin_of, reads_a_time_with_its_day) {
 bool spoken_of(const std::string& line, const std::string& words) {
   const auto at = line.find(words);
   EXPECT_NE(at, std::string::npos) << line;
-  return is_only_spoken_of(line, at, at + words.size());
+  return is_only_spoken_of(line, at, at + words.size(), known().grammar);
 }
 
 TEST(is_only_spoken_of, tells_what_is_denied_or_asked_from_what_happened) {
@@ -64,13 +66,13 @@ TEST(speaks_of_no_failure, knows_changelogs_help_commands_and_tests_that_passed)
         "* 1f2e3d4 (head -> main) out of memory", "skipped [3] a.py:4: out of memory",
         "3 passed in 2 s: out of memory", "merge pull request #1 from a/out-of-memory",
         "test_a ... skipped 'out of memory'"})
-    EXPECT_TRUE(speaks_of_no_failure(line)) << line;
+    EXPECT_TRUE(speaks_of_no_failure(line, known().grammar)) << line;
   for (const char* const line :
        {"runtimeerror: cuda error: out of memory", "- cuda error: out of memory", "fix me: x is out",
         "tests failed: out of memory", "deadbeef: out of memory", "1234567 out of memory",
         "iffy: out of memory", "it failed if you passed in a view: out of memory", "out of memory (12)",
         "an unsupported value or parameter was passed to the function", ""})
-    EXPECT_FALSE(speaks_of_no_failure(line)) << line;
+    EXPECT_FALSE(speaks_of_no_failure(line, known().grammar)) << line;
 }
 
 TEST(is_exception, knows_the_last_line_of_a_traceback) {
@@ -87,12 +89,12 @@ TEST(names_gpu_library, knows_words_and_no_parts_of_paths_quotes_and_other_words
        {"runtimeerror: cuda error", "no sm_89 kernel", "sm89 is missing", "needs compute capability 8.9",
         "the nccl ring", "triton.runtime.errors.ptxaserror: failed", "it's cudnn's fault", "cublas: 14",
         "[trt] [e] 1: cask"})
-    EXPECT_TRUE(names_gpu_library(line)) << line;
+    EXPECT_TRUE(names_gpu_library(line, known().grammar)) << line;
   for (const char* const line :
        {"", "barracuda", "cuda_runtime.h is missing", "/usr/local/cuda/bin", "open 'cuda'",
         "no module \"tensorrt\"", "cuda-samples", "torch.cuda.is_available()", "keyerror: cuda",
         "a.keyerror: cuda", "awesm_890", "smart", "AssertionError: expected cuda, got cpu", "on cuda:0"})
-    EXPECT_FALSE(names_gpu_library(line)) << line;
+    EXPECT_FALSE(names_gpu_library(line, known().grammar)) << line;
 }
 
 TEST(names_native_source, knows_a_file_of_c_with_its_line) {
