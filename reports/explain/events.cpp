@@ -83,25 +83,19 @@ bool is_success(std::string_view name) {
          name == "CUFFT_SUCCESS";
 }
 
-/// Of libraries whose functions frameworks name beside those that records have steps of.
-bool is_of_other_library(std::string_view name) {
-  static constexpr std::array<std::string_view, 6> libraries{"cusolver", "cudnn", "nccl",
-                                                             "cusparse", "cufft", "curand"};
-  return std::ranges::any_of(libraries, [&](std::string_view library) {
-    return name.starts_with(library) && name.size() > library.size() && name[library.size()] >= 'A' &&
-           name[library.size()] <= 'Z';
-  });
-}
-
-bool is_status(std::string_view word) {
-  static constexpr std::array beginnings{"CUBLAS_STATUS_", "cudaError", "CUDA_ERROR_", "CUSOLVER_STATUS_",
-                                         "CUDNN_STATUS_"};
-  if (word.ends_with("_ALLOC_FAILED") || word.ends_with("_ALLOCATION_FAILED") ||
-      word == "CURAND_STATUS_INITIALIZATION_FAILED")
-    return word.starts_with("CU");
-  return std::ranges::any_of(beginnings,
-                             [&](std::string_view beginning) { return word.starts_with(beginning); }) ||
-         word == "ncclUnhandledCudaError" || is_status_without_cause(word);
+/// "cublasGemmEx" of cublasGemmEx_64 or cublasCreate_v2, if there is such a function.
+std::string function_called(const log_grammar& grammar, std::string_view word) {
+  const auto known = [&](std::string_view name) {
+    return !library_of(name).empty() ||
+           std::ranges::any_of(grammar.functions, [&](const std::string& library) {
+             return name.starts_with(library) && name.size() > library.size() &&
+                    name[library.size()] >= 'A' && name[library.size()] <= 'Z';
+           });
+  };
+  if (known(word)) return std::string(word);
+  if (word.size() > 3 && word[word.size() - 3] == '_' && word[word.size() - 2] == 'v')
+    if (known(word.substr(0, word.size() - 3))) return std::string(word.substr(0, word.size() - 3));
+  return {};
 }
 
 /// "CUBLAS_STATUS_INTERNAL_ERROR" of cublas_status_internal_error, if there is such an error: people type it so, and some programs print it.
@@ -232,36 +226,6 @@ const toolkit* toolkit_of(const lexicon& known, std::string_view version) {
 }
 
 }  // namespace
-
-bool is_status_without_cause(std::string_view status) {
-  static constexpr std::array beginnings{"CUSPARSE_STATUS_", "CURAND_STATUS_", "CUTENSOR_STATUS_",
-                                         "NVRTC_ERROR_"};
-  static constexpr std::array<std::string_view, 6> words{status_failed,       "ncclSystemError",
-                                                         "ncclInternalError", "ncclInvalidArgument",
-                                                         "ncclInvalidUsage",  "ncclRemoteError"};
-  // Of cuFFT, whose other constants begin so, too.
-  static constexpr std::array parts{"INVALID_",       "FAILED",       "ERROR",      "NOT_",
-                                    "UNALIGNED_DATA", "NO_WORKSPACE", "INCOMPLETE_"};
-  // A failed initialisation or allocation is that of memory, and an error of the compiler that of the source.
-  if (status.ends_with("_ALLOC_FAILED") || status.ends_with("_ALLOCATION_FAILED") ||
-      status == "CURAND_STATUS_INITIALIZATION_FAILED" || status == "NVRTC_ERROR_COMPILATION")
-    return false;
-  const auto has = [&](std::string_view part) { return status.find(part) != std::string_view::npos; };
-  return std::ranges::any_of(beginnings,
-                             [&](std::string_view beginning) { return status.starts_with(beginning); }) ||
-         (status.starts_with("CUFFT_") && std::ranges::any_of(parts, has)) ||
-         std::ranges::find(words, status) != words.end();
-}
-
-std::string function_called(std::string_view word) {
-  const auto known = [](std::string_view name) {
-    return !library_of(name).empty() || is_of_other_library(name);
-  };
-  if (known(word)) return std::string(word);
-  if (word.size() > 3 && word[word.size() - 3] == '_' && word[word.size() - 2] == 'v')
-    if (known(word.substr(0, word.size() - 3))) return std::string(word.substr(0, word.size() - 3));
-  return {};
-}
 
 event_finder::event_finder(const lexicon& known)
     : known_(known),
@@ -401,14 +365,15 @@ void event_finder::look_for_names(const log_line& line, std::vector<log_event>& 
     const std::string_view word = text.substr(at, end - at);
     if (std::string_view("CFNcn").find(word.front()) == std::string_view::npos) {
       // So begins none of them.
-    } else if (is_status(word)) {
+    } else if (known_.is_status(word)) {
       if (!is_success(word) && !is_only_spoken_of(lower_, at, end, known_.grammar) && word != "cudaError" &&
           word != "cudaError_t" && word != "cudaError_enum" && !is_compared(text, at, end))
         statuses.push_back({at, known_.canonical(word)});
     } else if (const std::string name = in_capitals(known_, word); !name.empty()) {
       if (!is_compared(text, at, end)) statuses.push_back({at, known_.canonical(name)});
     } else if (word.starts_with("cu") || word.starts_with("nccl")) {
-      if (std::string call = function_called(word); !call.empty()) calls.push_back({at, std::move(call)});
+      if (std::string call = function_called(known_.grammar, word); !call.empty())
+        calls.push_back({at, std::move(call)});
     }
     at = end;
   }
@@ -673,9 +638,9 @@ bool event_finder::look_beside_noise(const log_line& line, std::size_t across) {
       for (const auto& [name, value] : m->values) {
         if (name == "status") {
           event.status = known_.canonical(value);
-          is_known = is_known && is_status(event.status);
+          is_known = is_known && known_.is_status(event.status);
         } else if (name == "call") {
-          event.call = function_called(value);
+          event.call = function_called(known_.grammar, value);
         } else if (name == "code" || name == "cublas_code") {
           const auto code = number_in(value);
           const error_name* error =

@@ -121,10 +121,5 @@ class event_finder {
 
 /// Of a call of which a log says only that it failed.
 inline constexpr std::string_view status_failed = "FAILED";
-/// Statuses of libraries of which no table and no record knows a cause, and FAILED.
-bool is_status_without_cause(std::string_view status);
-
-/// "cublasGemmEx" of cublasGemmEx_64 or cublasCreate_v2, if there is such a function.
-std::string function_called(std::string_view word);
 
 }  // namespace cufault

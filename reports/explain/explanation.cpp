@@ -473,7 +473,7 @@ process_state state_after(const explanation& e, const failure_seen& failure, con
 
 /// Without failures of common words that lack a call or a word of a GPU. Where another one stands, words of people ("out of memory is ruled
 /// out") and what a framework refused are none either.
-void leave_out_what_is_not_sure(log_findings& log) {
+void leave_out_what_is_not_sure(log_findings& log, const lexicon& words) {
   std::erase_if(log.events, [&](const log_event& e) {
     return e.call.empty() &&
            (e.lacks == event_needs::call || (e.lacks == event_needs::gpu && !log.names_gpu));
@@ -488,8 +488,8 @@ void leave_out_what_is_not_sure(log_findings& log) {
   std::erase_if(log.events, [](const log_event& e) {
     return e.lacks == event_needs::gpu && e.call.empty() && e.id == "process.segfault";
   });
-  const auto is_sure = [](const log_event& e) {
-    return e.role == event_role::failure && !is_refusal(e) && !is_status_without_cause(e.status) &&
+  const auto is_sure = [&](const log_event& e) {
+    return e.role == event_role::failure && !is_refusal(e) && !words.is_without_cause(e.status) &&
            (e.lacks == event_needs::nothing || !e.call.empty());
   };
   if (std::ranges::none_of(log.events, is_sure)) return;
@@ -536,9 +536,9 @@ std::optional<log_event> named_failure(const log_findings& log, const lexicon& w
 
 /// Where something else failed, what has no causes only follows from it, or leads to it.
 void leave_out_what_has_no_causes(log_findings& log, const lexicon& words) {
-  const auto has_none = [](const log_event& e) {
+  const auto has_none = [&](const log_event& e) {
     return e.role == event_role::failure &&
-           (is_status_without_cause(e.status) || e.status == "ncclUnhandledCudaError");
+           (words.is_without_cause(e.status) || e.status == "ncclUnhandledCudaError");
   };
   if (named_failure(log, words) || std::ranges::any_of(log.events, [&](const log_event& e) {
         return e.role == event_role::failure && !has_none(e);
@@ -723,7 +723,7 @@ explanation explain(log_findings log, const knowledge& known, std::size_t at_mos
       .failure = {}, .process = {}, .causes = {}, .aside = {}, .log = std::move(log), .machine = {}};
   std::vector<candidate> all;
   leave_out_what_was_survived(result, known.words);
-  leave_out_what_is_not_sure(result.log);
+  leave_out_what_is_not_sure(result.log, known.words);
   leave_out_what_has_no_causes(result.log, known.words);
   leave_out_other_ranks(result);
   result.driver = take_driver_failure(result.log, known.words);

@@ -69,6 +69,10 @@ void describe_fields(error_name& e, Fields& f) {
 template <class Fields>
 void describe_fields(log_grammar& g, Fields& f) {
   f.required("before_texts", g.before_texts);
+  f.required("functions", g.functions);
+  f.required("statuses", g.statuses);
+  f.required("statuses_without_cause", g.statuses_without_cause);
+  f.required("no_statuses", g.no_statuses);
   f.required("libraries", g.libraries);
   f.required("behind_cuda", g.behind_cuda);
   f.required("other_exceptions", g.other_exceptions);
@@ -271,6 +275,24 @@ const message_page* lexicon::page_of(const std::string& status, const std::strin
 
 bool lexicon::is_sticky(std::string_view status) const {
   return std::ranges::any_of(errors, [&](const error_name& e) { return e.sticky && e.name == status; });
+}
+
+/// matches_any(), which is too slow for each word of a log.
+static bool is_pattern_of(const std::vector<std::string>& patterns, std::string_view word) {
+  return std::ranges::any_of(patterns, [&](const std::string& pattern) {
+    const auto star = pattern.find('*');
+    if (star == std::string::npos) return word == pattern;
+    return word.starts_with(std::string_view(pattern).substr(0, star)) &&
+           (star + 1 == pattern.size() || matches(pattern, std::string(word)));
+  });
+}
+
+bool lexicon::is_status(std::string_view word) const {
+  return is_pattern_of(grammar.statuses, word) || is_without_cause(word);
+}
+
+bool lexicon::is_without_cause(std::string_view status) const {
+  return is_pattern_of(grammar.statuses_without_cause, status) && !is_pattern_of(grammar.no_statuses, status);
 }
 
 const error_name* lexicon::by_code(std::string_view library, std::int64_t code) const {

@@ -66,11 +66,15 @@ struct error_name {
   bool sticky = false;  ///< all later calls of the process fail, too
 };
 
-/// grammar.json: words, in lower case, by which lines that only speak of a failure are known, and those that name a GPU library.
+/// grammar.json: words, in lower case but for statuses, by which lines that only speak of a failure are known, and those that name a GPU library.
 struct log_grammar {
-  std::vector<std::string> before_texts;      ///< patterns that stand before the short_texts of an error
-  std::vector<std::string> libraries;         ///< for GPUs
-  std::vector<std::string> behind_cuda;       ///< where "cuda" is not the name of a device
+  std::vector<std::string> before_texts;  ///< patterns that stand before the short_texts of an error
+  std::vector<std::string> functions;     ///< how those begin of libraries that have no recorded steps
+  std::vector<std::string> statuses;      ///< patterns, of those that can have causes
+  std::vector<std::string> statuses_without_cause;  ///< likewise, of the others
+  std::vector<std::string> no_statuses;             ///< of statuses_without_cause, but are none
+  std::vector<std::string> libraries;               ///< for GPUs
+  std::vector<std::string> behind_cuda;             ///< where "cuda" is not the name of a device
   std::vector<std::string> other_exceptions;  ///< of the program's own source, or of what is missing there
   std::vector<std::string> changes;           ///< behind a bullet or a commit: "fix", "docs(api)"
   std::vector<std::string> source;            ///< how lines of source and commands begin that name errors
@@ -195,6 +199,9 @@ struct lexicon {
                                             std::span<const std::string> frameworks = {},
                                             std::string_view first_cause = {}) const;
   [[nodiscard]] bool is_sticky(std::string_view status) const;
+  [[nodiscard]] bool is_status(std::string_view word) const;
+  /// A status of which no table and no record knows a cause.
+  [[nodiscard]] bool is_without_cause(std::string_view status) const;
   /// nullptr where there is none; `library`: how its name begins.
   [[nodiscard]] const error_name* by_code(std::string_view library, std::int64_t code) const;
 };
