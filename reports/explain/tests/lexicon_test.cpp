@@ -5,19 +5,17 @@
 
 #include "reports/base/files.hpp"
 #include "reports/base/json_input.hpp"
+#include "reports/base/tests/input_examples.hpp"
 #include "reports/explain/evidence.hpp"
 #include "reports/explain/explanation.hpp"
+#include "reports/explain/tests/examples.hpp"
 #include "reports/judge/judge.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <functional>
 #include <set>
 #include <string>
 #include <vector>
@@ -30,34 +28,32 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 
 TEST(tables, give_each_fault_arm_of_the_records_a_cause) {
-  const lexicon known = load_lexicon(CUFAULT_EXPLAIN_FOLDER);
   std::vector<record> records;
   for (const auto& path : records_in({CUFAULT_RECORDED})) {
     records.push_back(load_record(path));
     for (case_result& c : records.back().cases) judge(c, {}, keys_of(records.back()));
   }
   ASSERT_FALSE(records.empty());
-  const evidence all = evidence_in(records, known);
+  const evidence all = evidence_in(records, known());
   EXPECT_THAT(all.unassigned, IsEmpty());
   EXPECT_GT(all.failures.size(), 100U);
   EXPECT_GT(all.remedies.size(), 50U);
 }
 
 TEST(tables, know_statuses_of_calls_that_only_ask) {
-  const lexicon known = load_lexicon(CUFAULT_EXPLAIN_FOLDER);
-  EXPECT_TRUE(known.is_question("CUDA_ERROR_INVALID_CONTEXT", "cuCtxGetDevice_v2"));
-  EXPECT_TRUE(known.is_question("CUDNN_STATUS_NOT_SUPPORTED_SHAPE", "cudnnBackendFinalize"));
-  EXPECT_TRUE(known.is_question("CUBLAS_STATUS_NOT_SUPPORTED", "cublasLtMatmulAlgoGetHeuristic"));
-  EXPECT_FALSE(known.is_question("CUBLAS_STATUS_NOT_SUPPORTED", "cublasGemmEx"));
-  EXPECT_FALSE(known.is_question("CUDNN_STATUS_NOT_SUPPORTED_INCOMPATIBLE_CUDA_DRIVER", "cudnnCreate"));
-  EXPECT_FALSE(known.is_question("CUDA_ERROR_LAUNCH_FAILED", "cuMemFree_v2"));
+  EXPECT_TRUE(known().is_question("CUDA_ERROR_INVALID_CONTEXT", "cuCtxGetDevice_v2"));
+  EXPECT_TRUE(known().is_question("CUDNN_STATUS_NOT_SUPPORTED_SHAPE", "cudnnBackendFinalize"));
+  EXPECT_TRUE(known().is_question("CUBLAS_STATUS_NOT_SUPPORTED", "cublasLtMatmulAlgoGetHeuristic"));
+  EXPECT_FALSE(known().is_question("CUBLAS_STATUS_NOT_SUPPORTED", "cublasGemmEx"));
+  EXPECT_FALSE(known().is_question("CUDNN_STATUS_NOT_SUPPORTED_INCOMPATIBLE_CUDA_DRIVER", "cudnnCreate"));
+  EXPECT_FALSE(known().is_question("CUDA_ERROR_LAUNCH_FAILED", "cuMemFree_v2"));
 }
 
 TEST(tables, name_failures_that_are_in_the_catalogue) {
   std::set<std::string> catalogue;
   for (const field_failure& f : load_failures(CUFAULT_FAILURES_FILE)) catalogue.insert(f.id);
   std::set<std::string> used;
-  for (const known_cause& c : load_lexicon(CUFAULT_EXPLAIN_FOLDER).causes)
+  for (const known_cause& c : known().causes)
     for (const std::string& id : c.failures) {
       EXPECT_TRUE(catalogue.contains(id)) << c.id << " " << id;
       used.insert(id);
@@ -67,7 +63,7 @@ TEST(tables, name_failures_that_are_in_the_catalogue) {
 
 TEST(tables, cover_the_classes_of_the_public_reports) {
   std::set<std::string> classes;
-  for (const known_cause& c : load_lexicon(CUFAULT_EXPLAIN_FOLDER).causes) classes.insert(c.cause_class());
+  for (const known_cause& c : known().causes) classes.insert(c.cause_class());
   for (const json_cursor& r : json_cursor{read_json(CUFAULT_PUBLIC_REPORTS)}.at("reports").items())
     EXPECT_TRUE(classes.contains(r.at("cause_class").string())) << r.at("id").string();
 }
@@ -88,8 +84,7 @@ TEST(tables, hold_no_address_and_no_name_of_a_report) {
 /// The first answer shows a check and a cure whole, in ten lines of 40 columns.
 TEST(tables, have_short_texts) {
   constexpr std::size_t longest_cause = 90, longest_cure = 110, longest_check = 110;
-  const lexicon known = load_lexicon(CUFAULT_EXPLAIN_FOLDER);
-  for (const known_cause& c : known.causes) {
+  for (const known_cause& c : known().causes) {
     EXPECT_LE(c.text.size(), longest_cause) << c.id;
     for (const std::string& text : c.with_names) EXPECT_LE(text.size(), longest_cause) << c.id;
     for (const std::string& text : c.said_to_clear)
@@ -97,7 +92,7 @@ TEST(tables, have_short_texts) {
     for (const framework_cure& cure : c.cures)
       EXPECT_LE(cure.text.size(), longest_cure) << c.id << ": " << cure.text;
   }
-  for (const known_check& c : known.checks) {
+  for (const known_check& c : known().checks) {
     std::size_t text = c.text.size(), says = c.otherwise.size();
     for (const framework_cure& own : c.texts) text = std::max(text, own.text.size());
     for (const check_answer& a : c.answers) says = std::max(says, a.says.size());
@@ -106,73 +101,51 @@ TEST(tables, have_short_texts) {
 }
 
 TEST(tables, name_errors_by_every_name_and_number) {
-  const lexicon known = load_lexicon(CUFAULT_EXPLAIN_FOLDER);
-  EXPECT_EQ(known.canonical("CUDA_ERROR_OUT_OF_MEMORY"), "cudaErrorMemoryAllocation");
-  EXPECT_EQ(known.canonical("ALLOC_FAILED"), "CUBLAS_STATUS_ALLOC_FAILED");
-  EXPECT_EQ(known.canonical("something else"), "something else");
-  ASSERT_NE(known.by_code("cudaError", 700), nullptr);
-  EXPECT_EQ(known.by_code("cudaError", 700)->name, "cudaErrorIllegalAddress");
-  EXPECT_EQ(known.by_code("CUBLAS_STATUS_", 14)->name, "CUBLAS_STATUS_INTERNAL_ERROR");
-  EXPECT_EQ(known.by_code("cudaError", 123456), nullptr);
+  EXPECT_EQ(known().canonical("CUDA_ERROR_OUT_OF_MEMORY"), "cudaErrorMemoryAllocation");
+  EXPECT_EQ(known().canonical("ALLOC_FAILED"), "CUBLAS_STATUS_ALLOC_FAILED");
+  EXPECT_EQ(known().canonical("something else"), "something else");
+  ASSERT_NE(known().by_code("cudaError", 700), nullptr);
+  EXPECT_EQ(known().by_code("cudaError", 700)->name, "cudaErrorIllegalAddress");
+  EXPECT_EQ(known().by_code("CUBLAS_STATUS_", 14)->name, "CUBLAS_STATUS_INTERNAL_ERROR");
+  EXPECT_EQ(known().by_code("cudaError", 123456), nullptr);
 }
 
-/// The tables, with one text replaced in one file.
-class changed_tables : public testing::Test {
- protected:
-  void SetUp() override {
-    fs::create_directories(folder);
-    fs::copy(CUFAULT_EXPLAIN_FOLDER, folder,
-             fs::copy_options::recursive | fs::copy_options::overwrite_existing);
+/// What load_lexicon() says where one text of one file is replaced; "nothing" where it takes it.
+std::string refusal_of(const fs::path& folder, const std::string& file, const std::string& from,
+                       const std::string& to) {
+  fs::copy(CUFAULT_EXPLAIN_FOLDER, folder,
+           fs::copy_options::recursive | fs::copy_options::overwrite_existing);
+  std::string text = read_text(folder / file);
+  const auto at = text.find(from);
+  if (at == std::string::npos) return from + " is not in it";
+  write_whole(folder / file, text.replace(at, from.size(), to));
+  try {
+    static_cast<void>(load_lexicon(folder));
+  } catch (const input_error& e) {
+    return e.what();
   }
-  void TearDown() override { fs::remove_all(folder); }
-  std::string lexicon_refusal(const std::string& file, const std::string& from, const std::string& to) {
-    std::string text = read_text(folder / file);
-    const auto at = text.find(from);
-    if (at == std::string::npos) return from + " is not in it";
-    write_whole(folder / file, text.replace(at, from.size(), to));
-    try {
-      static_cast<void>(load_lexicon(folder));
-    } catch (const input_error& e) {
-      return e.what();
-    }
-    return "nothing";
-  }
-  fs::path folder = fs::path(testing::TempDir()) / ("tables." + std::to_string(getpid()));
-};
+  return "nothing";
+}
+
+class changed_tables : public examples::in_directory {};
 
 TEST_F(changed_tables, are_refused_where_a_word_is_wrong) {
-  EXPECT_THAT(lexicon_refusal("causes.json", "\"schema\": 1", "\"schema\": 2"), HasSubstr("causes.json:2"));
-}
-TEST_F(changed_tables, are_refused_where_an_event_is_not_there) {
-  EXPECT_THAT(lexicon_refusal("causes.json", "\"cuda.assertion\"", "\"cuda.asertion\""),
-              HasSubstr("cuda.asertion"));
-}
-TEST_F(changed_tables, are_refused_where_a_cause_is_not_there) {
-  EXPECT_THAT(lexicon_refusal("checks.json", "\"index_out_of_range.*\"", "\"index_out_of_rnge.*\""),
-              HasSubstr("index_out_of_rnge"));
-}
-TEST_F(changed_tables, are_refused_where_an_event_is_there_twice) {
-  EXPECT_THAT(lexicon_refusal("events/cublas.json", "\"cublas.bare_alloc\"", "\"cublas.bare\""),
-              HasSubstr("cublas.bare is there twice"));
-}
-TEST_F(changed_tables, are_refused_where_a_circumstance_fails) {
-  EXPECT_THAT(lexicon_refusal("events/pytorch.json", "\"pytorch.printed\",",
-                              "\"pytorch.printed\", \"fails\": \"X\","),
-              HasSubstr("pytorch.printed fails and is no cause"));
-}
-TEST_F(changed_tables, are_refused_where_a_cause_rests_on_words_that_only_name_a_framework) {
-  EXPECT_THAT(lexicon_refusal("causes.json", "\"cuda.assertion\"", "\"pytorch.named\""),
-              HasSubstr("pytorch.named"));
-}
-TEST_F(changed_tables, are_refused_where_a_check_is_answered_by_an_event_that_is_not_there) {
-  EXPECT_THAT(lexicon_refusal("checks.json", "\"memory.enough\"", "\"memory.enugh\""),
-              HasSubstr("memory.enugh"));
-}
-TEST_F(changed_tables, are_refused_where_a_key_is_unknown) {
-  EXPECT_THAT(lexicon_refusal("events/cublas.json", "\"role\"", "\"rule\""), HasSubstr("cublas.json"));
-}
-TEST_F(changed_tables, are_read_where_nothing_is_wrong) {
-  EXPECT_EQ(lexicon_refusal("causes.json", "\"schema\": 1", "\"schema\": 1"), "nothing");
+  struct change {
+    const char *file, *from, *to, *refusal;
+  };
+  for (const auto& [file, from, to, refusal] :
+       {change{"causes.json", "\"schema\": 1", "\"schema\": 1", "nothing"},
+        {"causes.json", "\"schema\": 1", "\"schema\": 2", "causes.json:2"},
+        {"causes.json", "\"cuda.assertion\"", "\"cuda.asertion\"", "cuda.asertion"},
+        {"causes.json", "\"cuda.assertion\"", "\"pytorch.named\"", "pytorch.named"},
+        {"checks.json", "\"index_out_of_range.*\"", "\"index_out_of_rnge.*\"", "index_out_of_rnge"},
+        {"checks.json", "\"memory.enough\"", "\"memory.enugh\"", "memory.enugh"},
+        {"events/cublas.json", "\"cublas.bare_alloc\"", "\"cublas.bare\"", "cublas.bare is there twice"},
+        {"events/cublas.json", "\"role\"", "\"rule\"", "cublas.json"},
+        {"events/pytorch.json", "\"pytorch.printed\",", "\"pytorch.printed\", \"fails\": \"X\",",
+         "pytorch.printed fails and is no cause"},
+        {"grammar.json", "\"denials\"", "\"denial\"", "grammar.json"}})
+    EXPECT_THAT(refusal_of(directory, file, from, to), HasSubstr(refusal)) << file << ": " << to;
 }
 
 TEST(tables, are_missed_by_name) {
