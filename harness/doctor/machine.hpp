@@ -28,8 +28,7 @@ struct machine {
   std::map<std::string, std::string> environment{};
   std::filesystem::path root = "/";            ///< under which the files of the machine lie
   std::optional<searching_program> program{};  ///< none: no RPATH and RUNPATH but those of libraries
-  std::vector<std::string>
-      hwcaps{};  ///< folders of glibc-hwcaps for this processor, the best first: "x86-64-v3"
+  std::vector<std::string> hwcaps{};           ///< of this processor, the best first: "x86-64-v3"
   std::function<driver_answers()> driver{};
   std::function<management_answers()> management{};
   std::function<library_answers(const std::filesystem::path&)> ask{};

@@ -48,8 +48,7 @@ struct node_gpu {
   int device = 0;
   std::string name{};
   std::vector<node_arm> arms{};
-  std::string
-      refused{};  ///< what the runtime said where it could not use the GPU: "cudaErrorECCUncorrectable: ..."
+  std::string refused{};        ///< by the runtime, with its words: "cudaErrorECCUncorrectable: ..."
   std::string refused_again{};  ///< the same, when asked once more
   std::string unfinished{};     ///< why trials are missing; empty where all ran
 };
@@ -59,14 +58,13 @@ struct node_facts {
   std::string version{}, host{}, boot{}, started{};  ///< started: UTC; boot: the kernel's boot ID, or empty
   bool drill = false;                                ///< the failure was injected
   std::string driver_silent{};                       ///< why the driver gave no answer; empty where it did
-  driver_answers driver{};              ///< `library` also where a file of that name cannot be loaded
-  bool refuse_wrong_numbers = false;    ///< a known issue of wrong numbers makes it bad
-  std::size_t gpus_required = 0;        ///< that the node must have; 0: nobody said
-  std::vector<std::string> pci_gpus{};  ///< as gpus_on_pci_bus()
-  std::string visible_devices{};        ///< "CUDA_VISIBLE_DEVICES=0"; empty where it is not set
-  std::optional<std::size_t>
-      other_users{};        ///< processes on any GPU, before or after the trials; nothing: NVML does not tell
-  std::string no_trials{};  ///< why none could be made; empty where they could
+  driver_answers driver{};                   ///< `library` also where a file of that name cannot be loaded
+  bool refuse_wrong_numbers = false;         ///< a known issue of wrong numbers makes it bad
+  std::size_t gpus_required = 0;             ///< that the node must have; 0: nobody said
+  std::vector<std::string> pci_gpus{};       ///< as gpus_on_pci_bus()
+  std::string visible_devices{};             ///< "CUDA_VISIBLE_DEVICES=0"; empty where it is not set
+  std::optional<std::size_t> other_users{};  ///< processes on GPUs; nothing: NVML does not tell
+  std::string no_trials{};                   ///< why none could be made; empty where they could
   std::vector<node_gpu> gpus{};
   diagnosis checks{};
   double seconds = 0;

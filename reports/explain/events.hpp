@@ -24,8 +24,7 @@ struct log_event {
   std::string source{};  ///< "PyTorch"; empty for what any program prints
   std::string status{};  ///< of a failure, as records name it
   std::string call{};    ///< of a failure, as records name it; empty where the log does not say
-  std::string
-      words{};  ///< that matched, printable; of numbers: what they say, "10.25 MiB of 23.65 GiB is free"
+  std::string words{};   ///< that matched, printable; of numbers what they say: "10 MiB of 23 GiB is free"
   std::optional<double> ratio{};  ///< of two numbers in `words`: the first by the second
   std::uint64_t line = 0;         ///< from 1; 0: follows from several
   std::uint64_t times = 1;        ///< lines; of a circumstance without a value always 1
@@ -53,8 +52,7 @@ struct log_findings {
 /// Finds events in a log of any length, in bounded memory. Not for several threads.
 class event_finder {
  public:
-  explicit event_finder(
-      const lexicon& known);  ///< `known` must outlive it; throws input_error for a wrong pattern
+  explicit event_finder(const lexicon& known);  ///< which must outlive it; throws input_error
   ~event_finder() = default;
   event_finder(const event_finder&) = delete;
   event_finder& operator=(const event_finder&) = delete;

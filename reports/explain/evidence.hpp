@@ -54,11 +54,10 @@ std::string framework_of(std::string_view arm);
 
 /// A remedy or dead end, and what came of it.
 struct recorded_remedy {
-  std::string arm;    ///< CASE/ARM
-  std::string words;  ///< what was done
-  std::set<std::string>
-      answers{};  ///< arms of its case that show the same failure, or the one that it is against
-  std::vector<failure_seen> failures{};             ///< that were there before it
+  std::string arm;                       ///< CASE/ARM
+  std::string words;                     ///< what was done
+  std::set<std::string> answers{};       ///< arms with the same failure, or the arm that it is against
+  std::vector<failure_seen> failures{};  ///< that were there before it
   std::set<std::string> cleared_on{}, failed_on{};  ///< stack_label()
   friend bool operator==(const recorded_remedy&, const recorded_remedy&) = default;
 };
@@ -67,8 +66,7 @@ struct recorded_remedy {
 struct evidence {
   std::vector<recorded_failure> failures;
   std::vector<recorded_remedy> remedies;
-  std::vector<std::string>
-      unassigned;  ///< fault arms that fail and belong to no cause: the tables are not complete
+  std::vector<std::string> unassigned;  ///< fault arms of no cause: the tables are not complete
   friend bool operator==(const evidence&, const evidence&) = default;
 };
 

@@ -87,17 +87,15 @@ struct failing_ranks {
 struct explanation {
   std::optional<log_event> failure;  ///< the first one that can be causal; none: no failure of a GPU library
   process_state process;
-  const message_page* page = nullptr;  ///< of this failure
-  std::vector<ranked_cause> causes;    ///< empty: no answer
-  std::optional<log_event>
-      not_understood{};                      ///< without one: what ended the program and names such a library
-  std::optional<log_event> aside;            ///< without a failure: what else failed
-  const known_cause* aside_cause = nullptr;  ///< that it names, if any
-  bool from_records = false;                 ///< whether records show any of them
+  const message_page* page = nullptr;         ///< of this failure
+  std::vector<ranked_cause> causes;           ///< empty: no answer
+  std::optional<log_event> not_understood{};  ///< what ended the program and names a GPU library
+  std::optional<log_event> aside;             ///< without a failure: what else failed
+  const known_cause* aside_cause = nullptr;   ///< that it names, if any
+  bool from_records = false;                  ///< whether records show any of them
   log_findings log;
   std::string machine{};  ///< what is said of the machine that explains; empty: it was not looked at
-  std::optional<log_event>
-      driver{};  ///< the call of the driver that failed behind the failure, by the driver's own log
+  std::optional<log_event> driver{};  ///< its call that failed first, by the driver's own log
   failing_ranks ranks{};
   std::vector<std::string> known_issues{};  ///< a line each; set by who knows the list
 };

@@ -46,12 +46,10 @@ struct event_pattern {
   std::string call{};    ///< likewise
   std::string fails{};   ///< of a cause: its status as a failure, which it is where the log has no other
   event_needs needs = event_needs::nothing;
-  std::string fact{};  ///< "framework=PyTorch": a fact that it stands for
-  bool anywhere =
-      false;  ///< of a cause: also after the failure that it explains, since another process or the GPU writes it
-  bool last =
-      false;  ///< what follows it in its line is an echo of source: circumstances are not looked for in it
-  std::string source{};  ///< of its table
+  std::string fact{};     ///< "framework=PyTorch": a fact that it stands for
+  bool anywhere = false;  ///< of a cause: also after its failure, since another process or the GPU writes it
+  bool last = false;      ///< what follows in its line echoes source: no circumstance is looked for in it
+  std::string source{};   ///< of its table
 };
 
 /// errors.json: an error with all of its names.
@@ -61,9 +59,8 @@ struct error_name {
   std::int64_t code = 0;
   std::vector<std::string> texts{};         ///< what its library says of it; each found wherever it stands
   std::vector<std::string> common_texts{};  ///< likewise, but other programs say them, too: event_needs::gpu
-  std::vector<std::string>
-      short_texts{};    ///< likewise, but only after "CUDA error" or the like, since they are common words
-  bool sticky = false;  ///< all later calls of the process fail, too
+  std::vector<std::string> short_texts{};   ///< likewise, behind a word of CUDA: they are common
+  bool sticky = false;                      ///< all later calls of the process fail, too
 };
 
 /// grammar.json: words, in lower case but for statuses, by which lines that only speak of a failure are known, and those that name a GPU library.
@@ -105,23 +102,18 @@ struct framework_cure {
 
 /// causes.json. Lists of events are patterns of their ids.
 struct known_cause {
-  std::string id;    ///< "memory_exhausted.device_full": its class, and which of these
-  std::string text;  ///< one line
-  std::vector<std::string>
-      with_names{};  ///< likewise, with places for facts: "{library}"; the first of which the log has all
-  std::vector<std::string>
-      arms{};  ///< CASE/ARM that show it, patterns; of an arm the cause with the longest pattern
-  std::vector<std::string> failures{};  ///< of the catalogue of field failures
-  std::vector<failure_pattern>
-      looks{};  ///< what it looks like by documents and reports, beside what records show
+  std::string id;                           ///< "memory_exhausted.device_full": its class, and which of these
+  std::string text;                         ///< one line
+  std::vector<std::string> with_names{};    ///< with places for facts, "{library}": the first that has all
+  std::vector<std::string> arms{};          ///< CASE/ARM that show it, patterns: the longest decides
+  std::vector<std::string> failures{};      ///< of the catalogue of field failures
+  std::vector<failure_pattern> looks{};     ///< by documents and reports, beside what records show
   std::vector<std::string> named_by{};      ///< events that leave hardly another cause
   std::vector<std::string> supported_by{};  ///< events that speak for it
   std::vector<std::string> against{};       ///< events that speak against it
-  std::vector<std::string>
-      finer_than{};  ///< causes that this one goes before where the log names it near the failure
-  std::vector<std::string>
-      driver_codes{};  ///< with which a driver call fails that this cause makes fail: evidence by injection
-  std::string process{};                     ///< "usable" or "lost" afterwards, where no record says
+  std::vector<std::string> finer_than{};    ///< causes that this one precedes where the log names it
+  std::vector<std::string> driver_codes{};  ///< of driver calls that it makes fail: injected evidence
+  std::string process{};                    ///< "usable" or "lost" afterwards, where no record says
   std::vector<std::string> said_to_clear{};  ///< by documents and reports, where no record says
   std::vector<framework_cure> cures{};  ///< likewise, before all others where the log is of that framework
   [[nodiscard]] std::string cause_class() const { return id.substr(0, id.find('.')); }
@@ -139,8 +131,7 @@ struct known_check {
   std::vector<framework_cure> texts{};  ///< likewise, for users of a framework
   std::vector<std::string> status{};    ///< of failures of which it says something, patterns; empty: all
   double seconds = 60;                  ///< of a person's and the machine's time, a rough figure
-  std::string
-      observes{};  ///< what a record holds of it: "last_error", "context", "error_before", "free_memory"; empty: only answers
+  std::string observes{};  ///< of a record: "last_error", "context", ...; empty: it has only answers
   std::vector<check_answer> answers{};
   std::string otherwise{};                            ///< what it says under all other causes
   std::vector<std::string> holds_by{}, refuted_by{};  ///< events that say that an answer is so, or is not
@@ -168,8 +159,7 @@ struct message_page {
   std::string framework{};           ///< that the log is of; empty: any
   std::string cause{};               ///< that it is of, where the status has others; empty: any
   std::vector<std::string> texts{};  ///< as programs print it; the first one is explained, or the status
-  std::string
-      snippet{};  ///< CASE/ARM of the code that fails; that of the corrected code ends with _corrected
+  std::string snippet{};             ///< CASE/ARM of the code that fails; NAME_corrected is the corrected one
   /// In the source tree. Addresses do not change.
   [[nodiscard]] std::string address() const { return "reports/pages/messages/" + name + ".md"; }
   /// What prints it, where the pages are not: packages and wheels have none.
@@ -182,8 +172,7 @@ struct lexicon {
   log_grammar grammar;
   std::vector<failure_pattern> questions;  ///< of errors.json
   std::vector<known_cause> causes;
-  std::vector<std::string>
-      internal_remedies{};  ///< CASE/ARM, patterns: what only a case can do to itself, and no user
+  std::vector<std::string> internal_remedies{};  ///< CASE/ARM, patterns: of cases, not of users
   std::vector<known_check> checks;
   std::vector<gpu_model> gpus;
   std::vector<toolkit> toolkits;

@@ -12,10 +12,8 @@ namespace cufault {
 
 /// What the beginning of a line says of where it comes from.
 struct line_origin {
-  int rank =
-      -1;  ///< "[rank3]:", "[Rank 3]", "[3]:", "[default3]:", "[1,3]<stderr>:" or "3: " of srun --label
-  std::optional<double>
-      seconds{};  ///< of a time in it: since the begin of the year, or of the day where there is no date
+  int rank = -1;  ///< "[rank3]:", "[Rank 3]", "[3]:", "[default3]:", "[1,3]<stderr>:", "3: " of srun --label
+  std::optional<double> seconds{};  ///< since the begin of the year; of the day, where no date is there
 };
 line_origin origin_of(std::string_view line);
 

@@ -52,8 +52,7 @@ class text_pattern {
                                               std::size_t at) const;
 
   std::vector<piece> pieces_;
-  std::string literal_,
-      head_;  ///< head: how its text begins, up to a space; empty where it begins with a place
+  std::string literal_, head_;  ///< head: how its text begins, up to a space; empty: with a place
 };
 
 /// Of ASCII alone.
