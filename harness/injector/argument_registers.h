@@ -1,6 +1,6 @@
 /* SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors */
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What thunks do with the registers that hold arguments: laid down as in call_frame (thunks.h) at the end of a frame, and loaded from there. */
+/* Saves the registers that hold arguments at the end of a frame, laid out as call_frame (thunks.h), and loads them from there. */
 #pragma once
 
 #if defined(__x86_64__)

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// Binds a call of a library's function from a file that is linked with it (library_thunks.S). At the first call from each file it finds the
-// definition that the loader would have chosen without cufault, and keeps a thunk for it: files may be linked with different versions of one library.
+// Binds the functions of a library for each file that is linked with it (library_thunks.S). The first call from a file finds the definition
+// that the loader would have chosen without cufault, and keeps a thunk for it. Files may be linked with different versions of one library.
 #include "harness/injector/elf.hpp"
 #include "harness/injector/slots.hpp"
 
@@ -13,7 +13,7 @@
 namespace cufault::injector {
 namespace {
 
-/// Where calls from one file of one name go. Its beginning is what library_thunks.S reads. Never freed.
+/// The target of calls of one function from one file. library_thunks.S reads its first members. Never freed.
 struct binding {
   const char* begin;
   std::size_t size;
@@ -31,7 +31,7 @@ const binding* known(const std::atomic<const void*>& first, const void* caller) 
   return each;
 }
 
-/// Behind those of other files, which may be in use.
+/// Appends: other threads may be reading the list.
 void keep(std::atomic<const void*>& first, binding* made) {
   const locked w;
   if (known(first, made->begin) != nullptr) {
@@ -52,7 +52,7 @@ void keep(std::atomic<const void*>& first, binding* made) {
 
 using namespace cufault::injector;
 
-/// Of libraries()[library].functions[index], called from there.
+/// Binds calls of libraries()[library].functions[index] from the file that contains `caller`.
 CUFAULT_EXPORTED void* cufault_bind(std::uint32_t library, std::uint32_t index, const void* caller) {
   const auto& of = libraries()[library];
   auto& first = front_of(of)->bindings[index];
@@ -61,11 +61,11 @@ CUFAULT_EXPORTED void* cufault_bind(std::uint32_t library, std::uint32_t index, 
   read_environment();
   const char* name = of.functions[index].text.data();
   void* real = default_definition(name, caller, &of);
-  // A library need not say what it needs: what loads it has loaded that, too, and mostly behind it.
+  // A library may lack entries for the libraries it needs. Whoever loads it has then loaded them too, mostly after it.
   if (real == nullptr) real = definition_beside(caller, side::after, name);
   if (real == nullptr) real = definition_beside(front_of(of)->begin, side::after, name);
   if (real == nullptr) {
-    // As the loader would have it without this library.
+    // Aborts as the loader does when a symbol is missing.
     say(fmt::format("{}: no library that is loaded defines it, and {} calls it", name, library_at(caller)));
     _exit(127);
   }

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// Call stacks, by this library's own copy of the unwinder: it allocates nothing, and takes no lock but, with a C library before 2.35, the
-// loader's. The state's mutex is not held meanwhile.
+// Hashes of call stacks, walked by this library's own copy of the unwinder. The walk allocates nothing. Its only lock is the loader's, with
+// a C library before 2.35. The state's mutex is not held during the walk.
 #include "harness/injector/calls.hpp"
 #include "harness/injector/elf.hpp"
 #include "harness/injector/slots.hpp"
@@ -19,10 +19,10 @@ namespace cufault::injector {
 namespace {
 
 constexpr std::size_t callers_told = 5;
-constexpr int most_steps = 32;  // with frames of this library
+constexpr int most_steps = 32;  // frames of this library count too
 constexpr std::size_t most_stacks = 65536;
 
-/// Where a file that stays loaded lies, looked up once.
+/// The address range of a file that stays loaded, looked up once.
 class file_of {
  public:
   [[nodiscard]] bool has(const void* address, const void* known) {
@@ -41,7 +41,8 @@ class file_of {
   std::atomic<std::size_t> size_{0};
 };
 
-/// A call inside of one that is logged has a frame of this library between its callers. It has none where that is not logged.
+/// If a logged call is made inside another logged call, this library has a frame between their callers; without a log it has none. So its
+/// frames are skipped.
 bool is_in_this_library(const void* address) {
   static constexpr char here = 0;
   static constinit file_of own;
@@ -75,7 +76,7 @@ _Unwind_Reason_Code step(_Unwind_Context* frame, void* data) {
   return w.count == w.found.size() ? _URC_END_OF_STACK : _URC_NO_REASON;
 }
 
-/// FNV-1a, 64 bits.
+/// FNV-1a hash with 64 bits.
 class hash {
  public:
   void add(std::string_view bytes) {
@@ -98,7 +99,7 @@ std::uint64_t hash_of_stack(const void* caller) {
   for (std::size_t i = 0; i < w.count; ++i) {
     const module_place place = place_of(w.found[i]);
     if (place.path == nullptr) {
-      all.add("made while running");  // code of no file lies anywhere
+      all.add("made while running");  // code generated at run time belongs to no file
       continue;
     }
     const std::string_view id = build_id_at(place.begin);

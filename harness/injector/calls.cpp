@@ -1,11 +1,10 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// The way of a driver call through libcufault.so. Whoever resolves a driver function, by dlsym, cuGetProcAddress or a link, gets
-// thunk i (resolve.cpp, thunks.S), of a slot of its own for each function and resolving library (slots.cpp); so does who resolves a function of a
-// library that rules ask for, by dlsym or by a link with libcufault_cublas.so and its like (bind.cpp). The thunk counts
-// (counts.cpp) and jumps to the real function; where a rule may hold it comes to cufault_intercept (intercept.cpp) first, which asks here. The
-// environment's rules are read in environment.cpp, those of the process itself come in by interface.cpp.
-// Arguments come as whole numbers, whatever they are.
+// How a driver call passes through libcufault.so. A caller that resolves a driver function, by dlsym, cuGetProcAddress or a link, gets
+// thunk i (resolve.cpp, thunks.S). Each pair of function and resolving library has a slot of its own (slots.cpp). A function of another
+// library gets a thunk if rules name that library: by dlsym, or by a link with libcufault_cublas.so and its like (bind.cpp). The thunk
+// counts the call (counts.cpp) and jumps to the real function. If a rule may hold, it first calls cufault_intercept (intercept.cpp), which
+// asks this file. Rules come from environment.cpp or, from the process itself, interface.cpp. All arguments are handled as integers.
 // NOLINTBEGIN(performance-no-int-to-ptr)
 #include "harness/injector/calls.hpp"
 
@@ -24,9 +23,9 @@ constexpr int shared_object_init_failed = 303;
 constexpr int success = 0;
 constexpr int out_of_memory = 2;
 
-/// The function that a library in front of the driver, or of another library, is passing on for this thread: the real one's is the same call.
+/// The function that another interposing library is passing on for this thread: the call of the real function belongs to the same call.
 constinit thread_local const char* passing_on __attribute__((tls_model("initial-exec"))) = nullptr;
-/// Whether that call, or one that it is made in, is an allocation that a budget has counted.
+/// True if that call, or a call that encloses it, is an allocation that a budget has counted.
 constinit thread_local bool passing_on_claimed __attribute__((tls_model("initial-exec"))) = false;
 
 bool is_passed_on(const slot& s) {
@@ -46,7 +45,7 @@ const char* or_hidden(const char* symbol, const call_facts& asker) {
     call_facts call = asker;
     call.function = symbol;
     report_injection(*r, call, n);
-    return "cufaultHiddenEntry";  // the driver then gives its own answer for what it does not have
+    return "cufaultHiddenEntry";  // the driver then gives its own answer for an unknown name
   }
   return symbol;
 }
@@ -74,14 +73,14 @@ const std::vector<active_rule*>& rules_for(const rules_of_slot& rules, const cha
   return added->rules;
 }
 
-/// What rules let a call come to.
+/// What the rules decided about a call.
 struct decision {
-  std::optional<int> instead;          // the call is not made
-  std::chrono::milliseconds delay{0};  // it comes later
-  bool budgeted = false;               // the ledger of budgets is asked
+  std::optional<int> instead;          // code to return in place of making the call
+  std::chrono::milliseconds delay{0};  // wait before the call
+  bool budgeted = false;               // the call counts against budgets
 };
 
-/// Each rule counts the call, whatever another one, or a sticky error, makes of it: then it is `decided`.
+/// Every rule counts the call, even if another rule or a sticky error has already `decided` it.
 decision judge(const rules_of_slot& rules, const call_frame& frame, pending_call& p, bool decided) {
   decision s;
   call_facts& call = p.facts;
@@ -101,7 +100,7 @@ decision judge(const rules_of_slot& rules, const call_frame& frame, pending_call
     const auto n = ++r->held;
     if ((decided && r->what.does != effect::log) || !acts_now(*r, n)) continue;
     if (call.caller.empty()) call.caller = library_at(frame.caller);
-    // Injections are rare, so that walking the stack costs little. Lines of other calls have it only where a rule asks for it.
+    // Injections are rare, so walking the stack costs little. Other logged calls have a stack only if a rule asks for it.
     if (!call.stack && r->what.does != effect::log) call.stack = hash_of_stack(frame.caller);
     if (r->what.does == effect::trap || r->what.does == effect::device_assert) {
       if (const int code = start_faulty_kernel(r->what.does == effect::trap); code != 0) {
@@ -134,12 +133,12 @@ decision judge(const rules_of_slot& rules, const call_frame& frame, pending_call
   return s;
 }
 
-/// An allocation beyond a budget fails. False where it did.
+/// Returns false if the allocation exceeds a budget and has to fail.
 bool claim_budget(const slot& s, const call_frame& frame, pending_call& p) {
   const left_alone alone_now;
   const reading_rules reading;
   call_facts& call = p.facts;
-  if (!call.device) call.device = current_device();  // for budgets to come, too
+  if (!call.device) call.device = current_device();  // later calls with budgets use it too
   if (call.caller.empty()) call.caller = library_at(frame.caller);
   const budget_claim claim = claim_of(call, s.memory.role);
   p.claim = claim.number;
@@ -160,7 +159,7 @@ void report_logged(const pending_call& p, const call_result& result) {
   --p.logged->calls_in_flight;
 }
 
-/// After the call: its caller is told otherwise, or a version.
+/// Runs after the call: replaces its result, or the version it returned, by what a rule says.
 std::int64_t override_result(const slot& s, pending_call& p, const call_result& really_made,
                              std::int64_t result, const call_frame* frame) {
   const active_rule& r = *p.behind;
@@ -168,7 +167,7 @@ std::int64_t override_result(const slot& s, pending_call& p, const call_result& 
   if (r.what.sticky && really == success) p.facts.context = lose_current_context(r, p.ordinal);
   report_injection(r, p.facts, p.ordinal, &really_made);
   if (r.what.does == effect::fail) {
-    if (really != success) return result;  // it failed by itself, and the runtime has recorded that
+    if (really != success) return result;  // the call failed by itself, and the runtime has recorded that
     keep_last_error(s, r.what.code);
     return r.what.code;
   }
@@ -177,12 +176,11 @@ std::int64_t override_result(const slot& s, pending_call& p, const call_result& 
   return result;
 }
 
-/// The call is not made.
+/// Returns `result` to the caller without making the call.
 void answer(pending_call& p, int result) {
   const call_result not_made{result, nanoseconds(), 0};
   if (p.logged != nullptr) report_logged(p, not_made);
-  if (p.behind !=
-      nullptr) {  // a rule with "when": "after" had counted this call, and then a budget refused it
+  if (p.behind != nullptr) {  // a rule with "when": "after" had counted this call before a budget refused it
     report_injection(*p.behind, p.facts, p.ordinal, &not_made);
     --p.behind->calls_in_flight;
   }
@@ -190,7 +188,7 @@ void answer(pending_call& p, int result) {
   p.result = result;
 }
 
-/// For the error of its context the call is not made. False where there is none.
+/// Fails the call if its context has a sticky error. Returns false if it has none.
 bool fails_for_sticky_error(const slot& s, const call_frame& frame, pending_call& p) {
   const left_alone alone_now;
   const reading_rules reading;
@@ -253,13 +251,13 @@ void begin_call(pending_call& p, std::uint32_t index, call_frame* frame, bool fi
 
   if (s.is == role::look_up) {
     const auto* symbol = reinterpret_cast<const char*>(frame->integers[0]);
-    p.look_up = symbol != nullptr && *symbol != '\0';  // else a probe
+    p.look_up = symbol != nullptr && *symbol != '\0';  // without a symbol the call only probes
     if (p.look_up) frame->integers[0] = reinterpret_cast<std::uintptr_t>(or_hidden(symbol, call));
   }
   if (what.budgeted && is_allocation(s.memory.role) && !claim_budget(s, *frame, p))
     return answer(p, out_of_memory);
   if (p.accounted && budgets_in_use()) p.released = budget_before(s.memory.role, frame->integers.data());
-  // A library in front that asks within an allocation would count that one twice: it is claimed already.
+  // An interposing library that asks within an allocation would count that allocation twice: it is claimed already.
   const bool tells = what.budgeted && s.memory.role == memory_role::tells && !passing_on_claimed;
   p.accounted |= tells;
   p.passed_on = s.in_front;

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// The parts of libcufault.so among themselves. See calls.cpp for the way of a call.
+// Internal interface between the parts of libcufault.so. calls.cpp explains how a call passes through it.
 #pragma once
 
 #include "harness/injector/rules.hpp"
@@ -37,21 +37,21 @@ struct active_rules {
   std::vector<active_rule*> host;  ///< those of functions of the host
   bool log_environment = false;
 };
-/// Those now in effect: to be read with the state's mutex held, or while a reading_rules lives. Null before anything here was made ready.
+/// The rules now in effect; null before they were first read. Read them with the state's mutex held, or while a reading_rules lives.
 const active_rules* current_rules();
-/// Whether it acts on the n-th call that it holds for.
+/// True if the rule acts on the n-th call for which it holds.
 bool acts_now(active_rule& r, std::uint64_t n);
 void count_injection(active_rule& r);
-/// In this process, so far.
+/// Number of injections of this process so far.
 std::uint64_t all_injections();
 enum class counts_of_rules : std::uint8_t {
   begin_anew,
   go_on
 };  ///< go_on: of those that held before, word by word
-/// Makes them hold. Throws input_error where libcufault_host.so would have to be there for them.
+/// Puts the rules into effect. Throws input_error if they need libcufault_host.so and it is not loaded.
 void replace_rules(const rule_set& rules, counts_of_rules counts);
 
-/// While it lives, this thread's own driver calls and allocations are left alone.
+/// While an object lives, no rule applies to driver calls and allocations of this thread.
 class left_alone {
  public:
   left_alone();
@@ -64,20 +64,21 @@ class left_alone {
   int errno_;
 };
 
-/// Of the program of this process; "" where the system does not say. Lasts.
+/// Path of this process's program; "" if the system does not tell. Never freed.
 const char* program_path();
-/// The last part of a path.
+/// The last component of a path.
 const char* file_name(const char* path);
-/// A loaded file, and how far behind its beginning an address in it is.
+/// A loaded file, and the offset of an address from its beginning.
 struct module_place {
   const char* path = nullptr;  ///< null: no file is loaded there; the program's own name for the program
   const void* begin = nullptr;
   std::uint64_t offset = 0;
 };
 module_place place_of(const void* address);
-/// "libcublasLt.so.13" of an address in it; the program's own name; "(unloaded)". Lasts.
+/// Name of the library that contains the address, e.g. "libcublasLt.so.13"; else the name of the program, or "(unloaded)". Never freed.
 const char* library_at(const void* address);
-/// The function with the call that returns to this address in `library`, as library_at() gives it; null if its file does not export it. Lasts.
+/// The function of `library` (as library_at() names it) whose call returns to this address; null if the file does not export it. Never
+/// freed.
 const char* symbol_at(const void* address, const char* library);
 unsigned this_thread_number();
 
@@ -88,7 +89,7 @@ enum class next_step : std::uint8_t {
   jump,    ///< to `real`: nothing comes after
   call     ///< `real`, and then end_call
 };
-/// In flight. Nothing in it needs a destructor: the thread may be cancelled inside of the driver.
+/// A call in flight. Members must need no destructor: the thread may be cancelled inside the driver.
 struct pending_call {
   next_step next = next_step::jump;
   std::int64_t result = 0;
@@ -108,57 +109,57 @@ struct pending_call {
   bool claimed_before = false;             ///< whether a budget has counted that one
 };
 void begin_call(pending_call& call, std::uint32_t slot, call_frame* frame, bool first);
-/// Returns what the caller gets.
+/// Returns the result that the caller gets.
 std::int64_t end_call(pending_call& call, call_frame* frame, std::int64_t result);
 
 // ---- contexts.cpp ----
 
-/// Of the current context; none without one.
+/// Device of the current context; nullopt without a context.
 std::optional<int> current_device();
 struct driver_context {
   const void* handle = nullptr;     ///< null: none
   std::optional<int> primary_of{};  ///< the device whose primary context it is
 };
 driver_context current_context();
-/// After a call that succeeded: it ended a context or may have, or told which one is a device's primary context.
+/// Called after a successful call that may have ended a context, or that told which context is a device's primary context.
 void context_may_have_changed(memory_role how, const std::uint64_t* arguments);
-/// Whether the call, which succeeded, ended the device's primary context. A reset ends it whatever the driver then says of its state.
+/// True if the successful call ended the device's primary context. A reset ends it, whatever state the driver reports afterwards.
 bool ends_primary_context(memory_role how, int device);
 
-/// That a sticky rule left in a context. A context that is destroyed takes it along; a device's primary context keeps it in this process, as
-/// records have it of cudaDeviceReset.
+/// An error that a sticky rule left in a context. Destroying the context ends it. A primary context keeps it for the life of the process,
+/// as records of cudaDeviceReset show.
 struct sticky_error {
   const active_rule* rule;
   std::uint64_t ordinal;  ///< of the call that it acted on
 };
-/// From now on calls in the current context fail. Returns that context; null: there is none.
+/// Makes all later calls in the current context fail. Returns that context, or null without one.
 const void* lose_current_context(const active_rule& r, std::uint64_t ordinal);
-/// Whether there is one, of any context: then every call comes to begin_call.
+/// True if any context has a sticky error: then every call goes through begin_call.
 bool sticky_errors_exist();
-/// Of the current context, which is told; its rule is there as long as a reading_rules lives.
+/// Sticky error of the current context, and that context. The error's rule lives as long as a reading_rules does.
 std::optional<sticky_error> sticky_error_here(const void*& context);
 
 // ---- call_stack.cpp ----
 
-/// A hash of the five innermost callers, each by its file (build ID, or else name) and its offset there: the same in each run of the same
-/// files, stripped or not. Walked by unwind tables: where a caller has none, those further out do not count.
+/// Hash of the five innermost callers: the file of each (build ID, else name) and its offset there. Equal in all runs of the same files,
+/// stripped or not. The walk uses unwind tables and ends at a caller without one.
 std::uint64_t hash_of_stack(const void* caller);
-/// Whether the rule has not held for this call stack before. Beyond 65,536 of them it never does, and that is said.
+/// True if the rule holds for this call stack for the first time. After 65,536 stacks always false; a message says so once.
 bool is_first_of_stack(active_rule& r, std::uint64_t stack);
 
 // ---- counts.cpp ----
 
 void begin_counts();
-/// The file of counts begins now, if there is to be one.
+/// Creates the process's file of counts if the environment asks for one.
 void begin_counts_of_process();
 void begin_thread();
-/// In a forked child, which has one thread.
+/// The same for a forked child, which has one thread.
 void begin_counts_of_child();
 void name_in_counts(std::uint32_t slot);
 
-// What was called so far is told without a lock or an allocation: _exit may be called by a signal handler, inside of malloc.
+// Counts are reported without a lock or an allocation: a signal handler may call _exit inside malloc.
 
-/// A function as one library resolved it, and the calls of it in this process.
+/// A function as one library resolved it, and the number of its calls in this process.
 struct call_count {
   const char* function;
   const char *function_json, *resolver_json;  ///< quoted
@@ -166,7 +167,7 @@ struct call_count {
 };
 std::uint32_t all_slots();
 call_count count_of(std::uint32_t slot);
-/// A driver function that somebody resolved and that nothing stands in front of.
+/// A driver function that was resolved but has no thunk.
 struct unwrapped_name {
   std::string json;  ///< quoted
   const unwrapped_name* next;
@@ -174,15 +175,15 @@ struct unwrapped_name {
 const unwrapped_name* unwrapped_names();
 /// False in a child of vfork, which runs in its parent's memory.
 bool counts_are_of_this_process();
-/// From now on each call is told when it comes (report_late_call).
+/// From now on each call is reported when it is made (report_late_call).
 void tell_each_call();
 bool each_call_is_told();
 
 // ---- environment.cpp ----
 
-/// The value in environ, without asking getenv.
+/// Value of the variable in environ, read without getenv.
 const char* environment(const char* variable);
-/// What the environment asked for when the process began, whatever it does to environ later. Those that log_to() replaced last, too.
+/// The settings of the environment when the process began; later changes of environ have no effect, those by log_to() do.
 struct settings {
   std::string log;     ///< CUFAULT_LOG, absolute; empty: standard error
   std::string rules;   ///< CUFAULT_RULES
@@ -193,44 +194,44 @@ struct settings {
 };
 const settings& asked_for();
 void log_to(const char* file);
-/// Before the first call, whoever makes it: constructors of other libraries may come before this one's.
+/// Reads the environment before the first call. Another library's constructor may make that call before this library's constructor runs.
 void read_environment();
-/// Reads the rules again from now on, when their file changes. Only for processes that look for the driver or for functions of libraries, so
-/// that a shell in between gets no thread.
+/// Starts a thread that reads the rules again when their file changes. Called only in processes that look up the driver or a library's
+/// functions: a shell in between gets no thread.
 void watch_rules();
-/// Likewise for processes that start with a library that rules can be for, and may never call the driver.
+/// The same for processes that start with a library that rules can name. Such a process may never call the driver.
 void watch_rules_beside_libraries();
 
 // ---- watch.cpp: calls in flight, and those that failed ----
 
-/// Whether the environment asked for it.
+/// True if the environment asked for it.
 bool watching();
-/// Once the driver is loaded: its error log comes here, too.
+/// Registers for the driver's error log, once the driver is loaded.
 void watch_driver();
-/// In a forked child, which writes its own lines.
+/// Makes a forked child write its own lines.
 void begin_watch_of_child();
-/// What cufault_watched does in thunks.S, for calls that come to begin_call. Returns the depth.
+/// Does what cufault_watched does in thunks.S, for calls that go through begin_call. Returns the depth.
 std::uint32_t begin_watched(std::uint32_t slot);
 void end_watched(std::uint32_t slot, std::uint32_t depth, std::int32_t result);
 
 // ---- log.cpp: JSON lines to CUFAULT_LOG, or to standard error ----
 
-/// The first line of a log: which process, program, version and rules, and what is not seen.
+/// Writes the first line of a log: process, program, version, rules, and what is not seen.
 void report_beginning();
-/// What the driver really returned, of what is told after the call.
+/// What the driver really returned, for calls reported after they were made.
 struct call_result {
   int code;
   std::uint64_t began;  ///< nanoseconds of CLOCK_MONOTONIC
   std::uint64_t nanoseconds;
 };
-/// One line, in one write.
+/// Reports an injection as one line in one write.
 void report_injection(const active_rule& r, const call_facts& call, std::uint64_t ordinal,
                       const call_result* result = nullptr);
-/// A call failed for the sticky error of its context.
+/// Reports a call that failed because its context has a sticky error.
 void report_sticky(const sticky_error& error, const call_facts& call);
-/// A rule should have acted, and the driver did not let it: `code`.
+/// Reports that a rule should have acted, and that the driver refused it with `code`.
 void report_no_injection(const active_rule& r, const call_facts& call, std::uint64_t ordinal, int code);
-/// Once in a process. Neither locks nor allocates.
+/// Writes the counts once in a process. Neither locks nor allocates.
 void report_counts();
 void report_late_call(std::uint32_t slot);
 void report_environment_look_up(const char* library, const char* variable);
@@ -238,39 +239,40 @@ void say(std::string_view what);  ///< "cufault: …" to standard error
 
 // ---- host_rules.cpp ----
 
-/// Without libcufault_host.so no rule for a function of the host can act, and nobody is heard asking for variables.
+/// Without libcufault_host.so no rule for a host function can act, and look-ups of variables are not seen.
 bool host_library_is_loaded();
 void want_host_calls(const active_rules& rules);
 void find_next_exit();
 
 // ---- memory.cpp: budgets ----
 
-/// Those that hold from now on. What earlier ones let through counts against those that hold for it.
+/// Puts these budgets into effect. Allocations under earlier budgets count against each new budget that holds for them.
 void set_budgets(const std::vector<active_rule*>& budgets);
-/// Whether there ever was one: from then on releases are looked at.
+/// True if a budget was ever set: from then on releases are tracked.
 bool budgets_in_use();
-/// An allocation, as the budgets that hold for it see it. What they let through is taken at once.
+/// Result of asking all budgets that hold for an allocation. Accepted bytes are taken at once.
 struct budget_claim {
   std::uint64_t number = 0;           ///< 0: no budget holds for it, or it is refused
   active_rule* refused_by = nullptr;  ///< null: let through
 };
 budget_claim claim_of(const call_facts& call, memory_role how);
-/// What became of the allocation: `arguments` of its call.
+/// Completes a claim after the allocation succeeded or failed. `arguments`: those of the call.
 void settle_claim(std::uint64_t number, memory_role how, bool succeeded, const std::uint64_t* arguments);
-/// Before a call that may end an allocation: its number, for another one may begin at its address once it is over; 0 for none of a budget.
+/// Called before a call that may end an allocation. Returns the allocation's number, since its address may be reused after the call; 0 if
+/// no budget counted it.
 std::uint64_t budget_before(memory_role how, const std::uint64_t* arguments);
-/// After it, where it succeeded.
+/// Called after such a call succeeded.
 void budget_after(memory_role how, const std::uint64_t* arguments, std::uint64_t number);
-/// What cuMemGetInfo is to say is free.
+/// Number of free bytes that cuMemGetInfo reports to this caller.
 std::uint64_t budget_left(const call_facts& asker, std::uint64_t really_free);
 void hold_budgets_for_fork();
 void go_on_with_budgets();
 
 // ---- kernels.cpp ----
 
-/// Starts a kernel that traps, or whose assertion fails, in the current context. Returns the driver's code.
+/// Starts a kernel in the current context that traps or fails an assertion. Returns the driver's code.
 int start_faulty_kernel(bool trap);
-/// The driver's own function of that name; null without a driver.
+/// The driver's function of that name; null without a driver.
 void* driver_function_at(const char* name);
 
 }  // namespace cufault::injector

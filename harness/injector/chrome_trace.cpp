@@ -26,7 +26,7 @@ std::string event_of_process(const json_cursor& line) {
                      quoted_text(program));
 }
 
-/// Numbers are written as they are, for a double does not hold nanoseconds of a long uptime.
+/// Copies numbers as text: a double cannot hold the nanoseconds of a long uptime.
 std::string event_of_call(const json_cursor& line) {
   const auto began = line.at("began_ns").unsigned_integer();
   const auto function = line.at("function").string();
@@ -58,7 +58,7 @@ std::uint64_t write_chrome_trace(const std::filesystem::path& log, std::ostream&
       between = ",\n";
       calls += kind == "call" ? 1 : 0;
     } catch (const input_error&) {
-      continue;  // the last line of a full disk, say
+      continue;  // the last line may be cut by a full disk
     }
   }
   out << "\n]}\n";

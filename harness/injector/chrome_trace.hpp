@@ -8,9 +8,9 @@
 
 namespace cufault::injector {
 
-/// A log of calls as a Chrome trace (JSON object format of the Trace Event Format), which Perfetto and chrome://tracing open: a complete
-/// event for each line of a call, in its process and thread, in microseconds of CLOCK_MONOTONIC; names of processes. Line by line: as much
-/// memory as one takes. Lines that cannot be read are left out. Returns how many calls there were.
+/// Converts a log of calls to a Chrome trace (JSON object format of the Trace Event Format) for Perfetto and chrome://tracing. Each call is
+/// one complete event of its process and thread, in microseconds of CLOCK_MONOTONIC. Works line by line, in the memory of one line. Skips
+/// unreadable lines. Returns the number of calls.
 std::uint64_t write_chrome_trace(const std::filesystem::path& log, std::ostream& out);
 
 }  // namespace cufault::injector

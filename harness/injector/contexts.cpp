@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// Contexts, and the sticky errors that rules leave in them.
-// Handles come as whole numbers.
+// Contexts, and the sticky errors that rules leave in them. Handles are handled as integers.
 // NOLINTBEGIN(performance-no-int-to-ptr)
 #include "harness/injector/slots.hpp"
 
@@ -19,7 +18,7 @@ Function* driver(const char* name, const char* older = nullptr) {
   return reinterpret_cast<Function*>(found);
 }
 
-/// nullopt: the driver does not tell.
+/// Returns nullopt if the driver does not tell.
 std::optional<bool> primary_context_is_active(int device) {
   auto* state = driver<int(int, unsigned*, int*)>("cuDevicePrimaryCtxGetState");
   unsigned flags = 0;
@@ -28,7 +27,7 @@ std::optional<bool> primary_context_is_active(int device) {
   return active != 0;
 }
 
-/// A primary context has no name of its own: it is compared with what the driver gives for the device.
+/// Compares the context with the one that the driver returns for each device: the handle alone does not tell that it is primary.
 std::optional<int> device_of_primary(const void* context) {
   auto* retain = driver<int(const void**, int)>("cuDevicePrimaryCtxRetain");
   auto* release = driver<int(int)>("cuDevicePrimaryCtxRelease_v2", "cuDevicePrimaryCtxRelease");
@@ -88,7 +87,7 @@ void context_may_have_changed(memory_role how, const std::uint64_t* arguments) {
     w->primary_of.insert_or_assign(primary, static_cast<int>(arguments[1]));
   } else if (const int device = static_cast<int>(arguments[0]); ends_primary_context(how, device)) {
     locked w;
-    if (w->lost_primaries.contains(device)) return;  // and its handles stay known
+    if (w->lost_primaries.contains(device)) return;  // handles that were made in it stay known
     std::erase_if(w->primary_of, [&](const auto& each) { return each.second == device; });
   }
 }
@@ -99,7 +98,7 @@ const void* lose_current_context(const active_rule& r, std::uint64_t ordinal) {
   locked w;
   const auto& now = current_rules()->all;
   if (std::none_of(now.begin(), now.end(), [&](const auto& each) { return each.get() == &r; }))
-    return nullptr;  // another thread replaced it meanwhile
+    return nullptr;  // another thread has replaced it
   if (here.primary_of)
     w->lost_primaries.try_emplace(*here.primary_of, sticky_error{&r, ordinal});
   else

@@ -19,14 +19,14 @@ constinit thread_local std::uint64_t* cufault_counts __attribute__((tls_model("i
 namespace cufault::injector {
 namespace {
 
-/// Counts of a thread. Given to the next thread when it ends; they are only ever summed.
+/// Counts of one thread. When the thread ends the next new thread gets them: only sums are ever read.
 struct thread_counts {
   counts_block* calls;
-  thread_counts* next;       // of all
-  thread_counts* next_idle;  // of those that no thread has
+  thread_counts* next;       // in the list of all
+  thread_counts* next_idle;  // in the list of those without a thread
 };
 
-// Read when the process ends, wherever it is then. Written with the state's mutex held.
+// Read at the end of the process, in whatever state it is. Written with the state's mutex held.
 constinit std::atomic<thread_counts*> counts{nullptr};
 constinit thread_counts* idle = nullptr;
 constinit std::atomic<pid_t> process{0};
@@ -34,7 +34,7 @@ constinit std::atomic<unsigned> threads{0};
 constinit pthread_key_t end_of_thread{};
 constinit thread_local unsigned thread_number __attribute__((tls_model("initial-exec"))) = 0;
 
-/// The file of this process, if it has one.
+/// The counts file of this process, if it has one.
 struct counts_file {
   std::string path;
   counts_header* header;
@@ -51,7 +51,7 @@ void write_name(const counts_file& to, std::uint32_t index) {
   to.header->slots = index + 1;
 }
 
-/// Pages of zeros: of the file, from there, or of nobody where it has none.
+/// Maps zeroed pages of the file from `offset`, or anonymous pages without a file.
 void* pages(const char* path, std::uint64_t offset, std::uint64_t size) {
   if (path == nullptr)
     return mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -66,7 +66,7 @@ void* pages(const char* path, std::uint64_t offset, std::uint64_t size) {
   return mapped;
 }
 
-/// A block of no file, of many that are mapped at once: a fork copies each mapping.
+/// Returns a block without a file. Many are mapped at once, because a fork copies each mapping.
 counts_block* spare_block() {
   constexpr std::size_t at_once = 32;
   static constinit counts_block* next = nullptr;
@@ -75,7 +75,7 @@ counts_block* spare_block() {
     void* mapped = pages(nullptr, 0, at_once * sizeof(counts_block));
     if (mapped == MAP_FAILED) return nullptr;
     madvise(mapped, at_once * sizeof(counts_block),
-            MADV_NOHUGEPAGE);  // a page of each is all that most threads touch
+            MADV_NOHUGEPAGE);  // most threads touch only one page of each
     next = static_cast<counts_block*>(mapped);
     left = at_once;
   }
@@ -83,7 +83,7 @@ counts_block* spare_block() {
   return next++;
 }
 
-/// The first of them from here: a thread that allocates has the C library map an arena for it, which every fork then copies.
+/// Takes the first blocks from static memory. If a thread allocates, the C library maps an arena for it, which every fork then copies.
 thread_counts* new_thread_counts(counts_block* calls) {
   static constinit std::array<thread_counts, 1024> first{};
   static constinit std::size_t taken = 0;
@@ -92,7 +92,7 @@ thread_counts* new_thread_counts(counts_block* calls) {
   return mine;
 }
 
-/// The next one of the file.
+/// Returns the next block of the file.
 counts_block* block_in(const counts_file& to) {
   void* mapped = pages(to.path.c_str(), counts_blocks_at + to.header->blocks * sizeof(counts_block),
                        sizeof(counts_block));
@@ -103,14 +103,14 @@ counts_block* block_in(const counts_file& to) {
 
 void open_file() {
   if (file != nullptr || without_file || asked_for().counts.empty()) return;
-  static std::uint32_t opened = 0;  // a process that becomes another program keeps its number
+  static std::uint32_t opened = 0;  // exec keeps the pid, so each program of a process needs a number
   std::string path;
   do path = fmt::format("{}/{}.{}", asked_for().counts, getpid(), ++opened);
   while (access(path.c_str(), F_OK) == 0);
   void* header = pages(path.c_str(), 0, counts_blocks_at);
   if (header == MAP_FAILED) {
     without_file = true;
-    if (watching() || errno == ENOENT) return;  // left behind: the command is over, its folder removed
+    if (watching() || errno == ENOENT) return;  // the command has ended and removed its folder
     return say(fmt::format("{}: {}; counts of this process are lost", path, strerror(errno)));
   }
   auto* begun = new counts_file{path, static_cast<counts_header*>(header)};
@@ -125,7 +125,7 @@ void open_file() {
 }
 
 void thread_ended(void* counts_of_thread) {
-  cufault_counts = nullptr;  // a later call of this thread begins anew
+  cufault_counts = nullptr;  // a later call of this thread starts with a new block
   forget_last_error();
   locked w;
   auto* mine = static_cast<thread_counts*>(counts_of_thread);
@@ -143,7 +143,7 @@ void begin_counts() {
 
 void begin_counts_of_process() {
   const settings& asked = asked_for();
-  // Of most processes that a command starts, no call is watched. That they loaded this library is told by one file.
+  // Most processes of a command make no watched call. One empty file records that they loaded this library.
   if (watching() && asked.log.empty()) {
     const int loaded = open((asked.counts + "/loaded").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
     if (loaded >= 0) close(loaded);
@@ -178,7 +178,7 @@ void begin_thread() {
 }
 
 void begin_counts_of_child() {
-  // What the parent's threads had stays theirs; nothing of it is written to.
+  // The child must not write to the blocks of its parent's threads.
   counts = nullptr;
   idle = nullptr;
   file = nullptr;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// How often each thread called each slot, and what it calls. Where CUFAULT_COUNTS names a folder, the counts lie in a file there that is mapped shared: they are
-// complete however the process ends. `cufault trace`, `cufault why` and `cufault inject` read it.
+// How often each thread called each slot, and the calls that are in flight. If CUFAULT_COUNTS names a folder, the counts lie in a file
+// there that is mapped shared: it is complete however the process ends. `cufault trace`, `cufault why` and `cufault inject` read it.
 #pragma once
 
 #include "harness/injector/thunks.h"
@@ -12,7 +12,7 @@
 
 namespace cufault::injector {
 
-/// The beginning of such a file. The names of all slots follow, then a block of counts for each thread.
+/// Header of a counts file. The names of all slots follow, then one block of counts for each thread.
 struct counts_header {
   static constexpr std::array<char, 8> expected_magic{'c', 'u', 'f', 'a', 'u', 'l', 't', '3'};
   std::array<char, 8> magic;

@@ -62,11 +62,11 @@ bool add(counted& all, const std::filesystem::path& file) {
   return true;
 }
 
-/// Whether a process still has its file: by maps, since another program or process may have the same pid now.
+/// True if the process still maps the file. The maps decide, since another program or process may have the same pid now.
 bool has_mapped(std::uint32_t pid, const std::filesystem::path& file) {
   std::ifstream maps("/proc/" + std::to_string(pid) + "/maps");
   if (!maps) return kill(static_cast<pid_t>(pid), 0) == 0;
-  // The end of its path: a container may have another one.
+  // Compares only the end of the path: a container may see another beginning.
   const std::string name = "/" + (file.parent_path().filename() / file.filename()).string();
   for (std::string line; std::getline(maps, line);)
     if (line.ends_with(name)) return true;
@@ -77,7 +77,7 @@ bool has_mapped(std::uint32_t pid, const std::filesystem::path& file) {
 
 counted counted_in(const std::filesystem::path& folder) {
   counted all;
-  std::error_code none;  // the command may have removed it
+  std::error_code none;  // the command may have removed the file
   for (const auto& entry : std::filesystem::directory_iterator(folder, none))
     if (entry.is_regular_file(none) && !add(all, entry.path())) ++all.unread;
   return all;

@@ -10,7 +10,7 @@
 
 namespace cufault::injector {
 
-/// What processes counted into the files of a folder (counts.hpp), together.
+/// Sum of the counts of all processes that wrote files (counts.hpp) to a folder.
 struct counted {
   int programs = 0;  ///< in which the injector began: a process that becomes another program is two
   int unread = 0;    ///< files that are none of these, or were cut off
@@ -29,7 +29,7 @@ struct watched_thread {
   std::vector<std::string> waits_in;  ///< calls in flight, the outermost first: "cuStreamSynchronize"
   std::vector<std::string> last;      ///< calls that began last, the latest last; 8 at most
 };
-/// Without `names`, which takes longer, they are empty, and `is_there` is false.
+/// Reads the watched threads. Without `names`, which take longer, all names are empty and `is_there` is false.
 std::vector<watched_thread> threads_in(const std::filesystem::path& folder, bool names);
 
 }  // namespace cufault::injector

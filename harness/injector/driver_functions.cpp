@@ -34,7 +34,7 @@ constexpr named_code codes[]{
 #undef CUFAULT_DRIVER_CODE
 #undef CUFAULT_DRIVER_FUNCTION
 
-/// What asynchronous work leaves behind for later calls.
+/// Codes that asynchronous work leaves for later calls.
 constexpr std::array<std::size_t, 15> late_codes{214, 220, 226, 700, 702, 709, 710, 714,
                                                  715, 716, 717, 718, 719, 721, 999};
 
@@ -58,7 +58,7 @@ std::uint64_t rows_by_columns(const std::uint64_t* arguments) {
   return arguments[2] * arguments[3];
 }
 
-/// Names without suffix, a * at the end for any rest.
+/// Compares names without suffix; a * at the end of a pattern matches any rest.
 template <std::size_t size>
 bool is_one_of(const std::array<std::string_view, size>& names, std::string_view base) {
   return std::any_of(names.begin(), names.end(), [&](std::string_view name) {
@@ -66,7 +66,7 @@ bool is_one_of(const std::array<std::string_view, size>& names, std::string_view
   });
 }
 
-/// Work, waits and frees: what they do shows in memory, streams and events alone. What else they are given a pointer for is their operand.
+/// Work, waits and frees. They have an effect on memory, streams and events alone; their pointers are operands and no outputs.
 constexpr std::array<std::string_view, 28> droppable{
     "cuLaunch*",          "cuGraphLaunch",         "cuGraphUpload",       "cuMemcpy*",
     "cuMemset*",          "cuMemPrefetch*",        "cuMemDiscard*",       "cuMemAdvise",
@@ -76,14 +76,14 @@ constexpr std::array<std::string_view, 28> droppable{
     "cuCtxWaitEvent",     "cuGreenCtxRecordEvent", "cuGreenCtxWaitEvent", "cuMemFree",
     "cuMemFreeAsync",     "cuMemFreeHost",         "cuEventDestroy",      "cuStreamDestroy"};
 
-/// What works without a context or is about contexts. Which calls a driver really answers in a context that is lost is not measured.
+/// Functions that work without a context or on contexts. Which calls a driver really answers in a lost context is not measured.
 constexpr std::array<std::string_view, 14> work_without_context{
     "cuInit",           "cuDriverGetVersion", "cuGet*",          "cuDevice*",
     "cuCtxCreate",      "cuCtxDestroy",       "cuCtxGetCurrent", "cuCtxSetCurrent",
     "cuCtxPushCurrent", "cuCtxPopCurrent",    "cuCtxGetDevice",  "cuLogs*",
     "cuCoredump*",      "cuCheckpoint*"};
 
-/// By their names without suffix.
+/// Functions by name without suffix.
 constexpr std::pair<std::string_view, memory_function> memory_functions[]{
     {"cuMemAlloc", {memory_role::allocates, size_in<1>}},
     {"cuMemAllocPitch", {memory_role::allocates, rows_by_columns}},
@@ -107,12 +107,12 @@ constexpr std::pair<std::string_view, memory_function> memory_functions[]{
 
 using code_set = std::bitset<1024>;
 
-/// What functions can return, by their names without suffix; those that are not documented are left out. Parsed once: rules are compared
-/// with hundreds of functions each time that they are set.
+/// Codes that functions can return, by name without suffix; undocumented functions are missing. Parsed once, because each new rule is
+/// compared with hundreds of functions.
 const std::unordered_map<std::string_view, code_set>& documented_codes() {
   static const auto* const all = [] {
     auto* found = new std::unordered_map<std::string_view, code_set>;
-    // All functions of one base name are documented in one place.
+    // The documentation describes all functions of a base name in one place.
     for (const driver_function& f : functions) {
       std::string_view numbers = f.codes;
       if (numbers.empty()) continue;

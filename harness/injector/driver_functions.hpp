@@ -10,8 +10,8 @@
 
 namespace cufault::injector {
 
-/// "cuMemcpy_v2_ptds", and how much of it is left without its stream suffix, or that of 64-bit sizes, and without its version. Functions
-/// that compiled code calls in place of a documented one have "__" in front of its name: __cudaLaunchKernel.
+/// A name like "cuMemcpy_v2_ptds" and the lengths of three prefixes: without the stream suffix or that of 64-bit sizes, without the
+/// version, and so on. Functions that compiled code calls in place of a documented function begin with "__": __cudaLaunchKernel.
 struct function_name {
   std::string_view text;
   std::size_t without_stream_size = 0, base_size = 0;
@@ -34,21 +34,21 @@ struct function_name {
   [[nodiscard]] constexpr bool is_for_compilers() const { return text.starts_with("__"); }
 };
 
-/// A function that libcuda exports, as the toolkit's cuda.h has it: with its version and stream suffix.
+/// A function that libcuda exports, named as in the toolkit's cuda.h: with version and stream suffix.
 struct driver_function {
   function_name name;  ///< of a text that ends in a zero
   bool may_be_late;    ///< documented to return also what earlier asynchronous work ended with
   const char* codes;   ///< "1 2 201": the CUresults documented for it; "" where none are
 };
-/// Of the cuda.h that this was built with; a driver may have more.
+/// All functions of the cuda.h of this build; a driver may have more.
 std::span<const driver_function> driver_functions();
 
-/// "cuMemAlloc_v2" and "cuMemcpyAsync_ptsz" without what is behind the name in the documentation.
+/// The name as documented: without the suffixes of "cuMemAlloc_v2" and "cuMemcpyAsync_ptsz".
 constexpr std::string_view without_suffix(std::string_view function) {
   return function_name{function}.base();
 }
 
-/// What a function does with memory or with what holds it.
+/// What a function does with memory or with an object that owns memory.
 enum class memory_role : std::uint8_t {
   none,
   allocates,
@@ -68,7 +68,7 @@ enum class memory_role : std::uint8_t {
 constexpr bool is_allocation(memory_role role) {
   return role == memory_role::allocates || role == memory_role::creates_handle;
 }
-/// Looked at whenever there was a budget: it may end an allocation.
+/// True if the call may end an allocation; budgets then track it.
 constexpr bool is_accounted(memory_role role) {
   return role >= memory_role::frees;
 }
@@ -76,24 +76,24 @@ struct memory_function {
   memory_role role = memory_role::none;
   std::uint64_t (*bytes)(const std::uint64_t* arguments) = nullptr;  ///< of what allocates
 };
-/// With or without suffix.
+/// Accepts names with or without suffix.
 memory_function memory_function_of(std::string_view function);
 
-/// CUresult of "CUDA_ERROR_OUT_OF_MEMORY" or "OUT_OF_MEMORY".
+/// CUresult for "CUDA_ERROR_OUT_OF_MEMORY" or "OUT_OF_MEMORY"; nullopt for other names.
 std::optional<int> driver_code(std::string_view name);
-/// "CUDA_ERROR_OUT_OF_MEMORY"; "" for a number that has no name.
+/// E.g. "CUDA_ERROR_OUT_OF_MEMORY"; "" for a number without a name.
 std::string_view known_code_name(int code);
-/// "CUDA_ERROR_OUT_OF_MEMORY"; "CUresult 12345" for a number that has no name.
+/// E.g. "CUDA_ERROR_OUT_OF_MEMORY"; "CUresult 12345" for a number without a name.
 std::string driver_code_name(int code);
-/// Whether cuda.h says of the code that the process must be terminated, or the context destroyed, to go on.
+/// True if cuda.h says that the process must end, or the context be destroyed, before work can continue.
 bool is_sticky(int code);
-/// Whether its caller needs nothing of the call but what it does: no handle, address or answer comes back through a pointer.
+/// True if the call has no output that its caller needs: no handle, address or value through a pointer.
 bool can_be_dropped(const function_name& function);
-/// Whether it fails in a context that an earlier call lost.
+/// True if the function fails in a context that an earlier call lost.
 bool needs_a_sound_context(const function_name& function);
 
-/// Whether the documentation says that the function can return the code, or a GPU's driver was seen to (seen_codes.inc). Of functions that
-/// cuda.h does not document, everything is believed.
+/// True if the documentation lists the code for the function, or a driver of a GPU returned it (seen_codes.inc). Always true for functions
+/// that cuda.h does not document.
 bool can_return(const function_name& function, int code);
 inline bool can_return(std::string_view function, int code) {
   return can_return(function_name{function}, code);

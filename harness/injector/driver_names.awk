@@ -4,7 +4,7 @@
 #   CUFAULT_DRIVER_CODE(CUDA_ERROR_OUT_OF_MEMORY, 2, 0)        and 1 for a code behind which the context or process is said to be lost
 #   CUFAULT_DRIVER_FUNCTION(cuMemAlloc_v2, 1, "1 2 4 3 201")   every name that is exported, whether it may also return what
 #                                                              earlier asynchronous work left behind, the codes documented for it
-# A function's documentation stands in front of its declaration, which names it without version and stream suffix.
+# The documentation of a function precedes its declaration and names it without version and stream suffix.
 
 # typedef enum cudaError_enum { CUDA_SUCCESS = 0, … } CUresult;
 /typedef enum cudaError_enum/ { in_codes = 1 }

@@ -33,7 +33,7 @@ tables tables_of(const dl_phdr_info& loaded) {
       entry = reinterpret_cast<const ElfW(Dyn)*>(loaded.dlpi_addr + loaded.dlpi_phdr[i].p_vaddr);
   if (entry == nullptr) return found;
   for (; entry->d_tag != DT_NULL; ++entry) {
-    // The loader relocates these in place, but for those that it cannot write to, as the vdso's.
+    // The loader relocates these addresses in place, except in tables that it cannot write, such as the vdso's.
     const auto at =
         entry->d_un.d_ptr < loaded.dlpi_addr ? loaded.dlpi_addr + entry->d_un.d_ptr : entry->d_un.d_ptr;
     switch (entry->d_tag) {
@@ -59,17 +59,17 @@ tables tables_of(const dl_phdr_info& loaded) {
   return found;
 }
 
-/// As strcmp, which may be a sanitizer's here: that looks up the real one by dlsym, and until then calls none.
+/// strcmp of its own: a sanitizer's strcmp calls dlsym first, and that would recurse.
 bool are_equal(const char* a, const char* b) {
   while (*a == *b && *a != '\0') ++a, ++b;
   return *a == *b;
 }
 
-/// Of the symbols of one name: the default version, or else any.
+/// Chooses among symbols of one name: the default version, else any.
 class choice {
  public:
   choice(const tables& in, const char* name) : in_(in), name_(name) {}
-  /// True where the search is over.
+  /// Returns true if the search is over.
   bool take(std::uint32_t index) {
     const auto& symbol = in_.symbols[index];
     const int type = symbol.st_info & 0xf;
@@ -171,7 +171,7 @@ int look_around(dl_phdr_info* loaded, std::size_t, void* data) {
   return 1;
 }
 
-/// In a segment of notes.
+/// Searches a segment of notes.
 std::string_view build_id_in(const char* notes, std::size_t size, std::size_t alignment) {
   const auto padded = [&](std::size_t bytes) { return (bytes + alignment - 1) / alignment * alignment; };
   std::size_t at = 0;
@@ -195,7 +195,7 @@ std::string_view build_id_at(const void* begin) {
   memcpy(&header, at, sizeof header);
   if (memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_phentsize != sizeof(ElfW(Phdr))) return {};
   const auto* segments = reinterpret_cast<const ElfW(Phdr)*>(at + header.e_phoff);
-  const char* base = nullptr;  // what addresses in the file are relative to
+  const char* base = nullptr;  // base of addresses in the file
   for (int i = 0; i < header.e_phnum; ++i)
     if (segments[i].p_type == PT_LOAD && segments[i].p_offset == 0) base = at - segments[i].p_vaddr;
   if (base == nullptr) return {};

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// Definitions of a name in the loaded libraries, read from their dynamic tables. dlsym cannot be asked: a link_map* is no handle, and
-// another preloaded library may stand in front of dlsym too. Neither allocates nor locks anything but the loader's list.
+// Finds definitions of a name in the loaded libraries by their dynamic tables. dlsym cannot do this: a link_map* is no handle, and another
+// preloaded library may interpose dlsym too. These functions allocate nothing and take only the lock of the loader's list.
 #pragma once
 
 #include <cstddef>
@@ -12,24 +12,24 @@ namespace cufault::injector {
 
 enum class side : std::uint8_t { before, after };
 
-/// The first definition of `name` in the libraries that the loader lists before or after the one that `here` is in, in its order. The library
-/// that this is linked into is passed over. Of several versions the default one, else any. Null if there is none, or `here` is in no library.
+/// The first definition of `name` in the libraries that the loader lists before or after the library that contains `here`, in the loader's
+/// order. Skips this library. Prefers the default version. Null if there is none, or if no library contains `here`.
 void* definition_beside(const void* here, side where, const char* name);
 
-/// The definition that a program would get were this library not there.
+/// The definition that a program would get without this library.
 inline void* next_definition(const char* name) {
   static constexpr char here = 0;
   return definition_beside(&here, side::after, name);
 }
 
-/// From the first to the last address of the loaded file that `address` is in; of size 0 if it is in none.
+/// First and last address of the loaded file that contains `address`; size 0 if there is none.
 struct loaded_range {
   const char* begin = nullptr;
   std::size_t size = 0;
 };
 loaded_range file_around(const void* address);
 
-/// The build ID, as its bytes are, of the file whose loaded beginning this is; empty if it has none or does not begin with its header.
+/// Bytes of the build ID of the file loaded at `begin`; empty if it has none or does not begin with its ELF header.
 std::string_view build_id_at(const void* begin);
 
 }  // namespace cufault::injector

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// The rules that the environment asks for: read before the first call, and again when their file changes.
+// Reads the rules of the environment before the first call, and again when their file changes.
 #include "harness/injector/calls.hpp"
 #include "harness/injector/library_functions.hpp"
 
@@ -40,10 +40,10 @@ file_state state_of(const char* file) {
   return {found.st_dev, found.st_ino, found.st_size, found.st_mtim};
 }
 
-/// As it was when its rules were last taken, by this process or the one that it was forked from.
+/// State of the file when this process, or the process it was forked from, last read the rules.
 constinit file_state rules_taken{};
 constinit std::atomic<const settings*> what_was_asked{nullptr};  // never freed
-constinit std::atomic<bool> reload{true};                        // the file, when it changes
+constinit std::atomic<bool> reload{true};                        // read the file again when it changes
 
 std::string absolute(std::string path) {
   char folder[PATH_MAX];
@@ -69,7 +69,7 @@ bool are_in_a_file(const settings& asked) {
   return !asked.rules.empty() && !asked.rules.starts_with('{');
 }
 
-/// What the file and the texts ask for holds from now on. Throws input_error.
+/// Puts the rules of the file and the texts into effect. Throws input_error.
 void take_rules(const settings& asked, counts_of_rules counting) {
   const rule_set rules = rules_of(asked.rules, asked.fail);
   try {
@@ -80,10 +80,10 @@ void take_rules(const settings& asked, counts_of_rules counting) {
   reload = rules.reload;
 }
 
-/// A file that is half written, or gone, changes nothing; what it says is taken once it can be read.
+/// Ignores a missing or half-written file; its rules are taken once it can be read.
 void* watch(void*) {
   const char* file = asked_for().rules.c_str();
-  const left_alone alone_now;  // persistently
+  const left_alone alone_now;  // for the life of this thread
   file_state before = rules_taken;
   while (reload) {
     const timespec pause{0, 50'000'000};
@@ -97,7 +97,7 @@ void* watch(void*) {
     try {
       take_rules(asked_for(), counts_of_rules::go_on);
     } catch (const std::exception& error) {
-      // What was written meanwhile is looked at next.
+      // The next round looks at a file that changed meanwhile.
       if (state_of(file) == now) say(std::string(error.what()) + "; the rules from before go on to hold");
     }
   }
@@ -130,7 +130,7 @@ bool watching() {
 }
 
 void log_to(const char* file) {
-  // Never freed, for others may be reading: each name once.
+  // Each name is stored once and never freed, since other threads may be reading it.
   static constinit pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
   static auto* const known = new std::map<std::string, settings>;
   std::string log = absolute(file != nullptr ? file : "");
@@ -145,7 +145,7 @@ void read_environment() {
   static constinit std::atomic<bool> begun{false}, done{false};
   if (done) return;
   if (begun.exchange(true)) {
-    // This thread's own calls meanwhile are left alone; another thread waits.
+    // No rule applies to this thread's own calls meanwhile; another thread waits.
     while (!done && !left_alone::now()) sched_yield();
     return;
   }
@@ -172,7 +172,7 @@ void read_environment() {
 void watch_rules() {
   read_environment();
   if (!are_in_a_file(asked_for()) || !reload) return;
-  static constinit std::atomic<pid_t> watched_in{0};  // a forked child has no such thread
+  static constinit std::atomic<pid_t> watched_in{0};  // a forked child lacks this thread
   const pid_t here = getpid();
   if (watched_in.exchange(here) == here) return;
   const left_alone alone_now;
@@ -205,7 +205,7 @@ void watch_rules_beside_libraries() {
 
 namespace {
 
-/// Looks nothing up: the driver may not even be there yet.
+/// Does not look up the driver, which may not be loaded yet.
 __attribute__((constructor)) void begin() {
   const cufault::injector::left_alone alone_now;
   cufault::injector::read_environment();

@@ -14,7 +14,7 @@ namespace {
 
 constexpr int trap = 0, device_assert = 1, substitute = 2;
 
-/// Of a function of the driver, or of the runtime where `of` is that. Null where it never acts.
+/// Rule for a function of the driver, or of the runtime if `of` is the runtime. Nullopt if it never acts.
 std::optional<rule> rule_of(const json_cursor& fault, const std::string& function, const known_library* of) {
   fault.only({"percent", "injectionType", "substituteReturnCode", "interceptionCount"});
   const auto number = [&](const char* key, std::int64_t otherwise) {
@@ -26,7 +26,7 @@ std::optional<rule> rule_of(const json_cursor& fault, const std::string& functio
   rule r;
   r.function = function == "*" && of != nullptr ? std::string(of->prefix) + "*" : function;
   r.of = of;
-  r.does = effect::log;  // which every function can: this is about its name
+  r.does = effect::log;  // every function can be logged: this checks only the name
   if (!why_refused(r).empty() || is_host_function(function) || library_of(r.function) != of)
     fault.fail(of != nullptr ? "no function of the CUDA runtime" : "no function of the driver");
   if (percent < 100) r.probability = static_cast<double>(percent) / 100;
@@ -54,7 +54,7 @@ bool is_number(const std::string& name) {
 }
 
 void add_faults(rule_set& found, const json_cursor& faults, const known_library* of) {
-  std::optional<rule> others;  // "*" is for functions without a fault of their own
+  std::optional<rule> others;  // "*" stands for functions without a fault of their own
   std::vector<std::string> named;
   for (const auto& name : faults.keys()) {
     const json_cursor fault = faults.at(name);
@@ -85,7 +85,8 @@ rule_set rules_of_faultinj(const json_cursor& top) {
   top.only({"logLevel", "dynamic", "seed", "cudaDriverFaults", "cudaRuntimeFaults"});
   rule_set found;
   found.reload = top.has("dynamic") && top.at("dynamic").boolean();
-  if (top.has("logLevel")) static_cast<void>(top.at("logLevel").integer());  // of that tool's own messages
+  if (top.has("logLevel"))
+    static_cast<void>(top.at("logLevel").integer());  // concerns messages of that tool only
   const std::uint64_t seed = top.has("seed") ? top.at("seed").unsigned_integer() : 0;
   if (top.has("cudaRuntimeFaults")) add_faults(found, top.at("cudaRuntimeFaults"), library_named("cudart"));
   if (top.has("cudaDriverFaults")) add_faults(found, top.at("cudaDriverFaults"), nullptr);

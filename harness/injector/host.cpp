@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// libcufault_host.so: stands in front of the C library's allocations, mmap and getenv. It is preloaded only where rules for them, a trace or a case
-// ask for it; without a rule that names one, a call costs a look at two flags. Runs before main, before constructors, inside of malloc and
-// beside other threads, so nothing here allocates, locks or throws, but where a rule acts, in libcufault.so. free() needs no stand-in: what
-// is let through goes to the definition that the program would have had, another allocator's say, and with it the memory.
+// libcufault_host.so interposes the C library's allocations, mmap and getenv. It is preloaded only for rules that name them, a trace or a
+// case; without such a rule a call costs two tests of flags. Its functions run before main, before constructors, inside malloc and beside
+// other threads. So nothing here allocates, locks or throws, unless a rule acts, in libcufault.so. free() needs no stand-in: allocations go
+// to the definition that the program would have had, which also frees the memory.
 #include "harness/injector/host.hpp"
 
 #include "harness/injector/elf.hpp"
@@ -24,14 +24,14 @@
 #define CUFAULT_EXPORTED extern "C" __attribute__((visibility("default")))
 #define CUFAULT_CALLER __builtin_return_address(0)
 
-// The names under which the C library offers its own functions to others that stand in front of them.
+// The names under which the C library offers its own functions to interposing libraries.
 // NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming)
 extern "C" {
 void* __libc_malloc(size_t size);
 void* __libc_calloc(size_t count, size_t size);
 void* __libc_realloc(void* memory, size_t size);
 void* __libc_memalign(size_t alignment, size_t size);
-// Where this library lies; the linker says so.
+// Address of this library, defined by the linker.
 extern const char __ehdr_start __attribute__((visibility("hidden")));
 extern const char _end __attribute__((visibility("hidden")));
 }
@@ -48,7 +48,7 @@ struct look_up {
 };
 constinit std::array<look_up, 4096> look_ups{};
 constinit std::atomic<std::size_t> look_ups_begun{0};
-/// Where a look-up is in `look_ups`, plus 1, by its hash; half of it at most is ever used.
+/// Hash table of indexes into `look_ups`, plus 1; at most half full.
 constinit std::array<std::atomic<std::uint16_t>, 2 * look_ups.size()> known_look_ups{};
 
 bool is(const look_up& known, const void* caller, const char* variable) {
@@ -64,7 +64,7 @@ void remember(const void* caller, const char* variable) {
     if (is(look_ups[known - 1u], caller, variable)) return;
     ++place;
   }
-  if (look_ups_begun > look_ups.size()) return;  // one more tells that there were too many
+  if (look_ups_begun > look_ups.size()) return;  // one more shows that there were too many
   const std::size_t index = look_ups_begun++;
   if (index >= look_ups.size()) return;
   known_look_ups[place] = static_cast<std::uint16_t>(index + 1);
@@ -74,7 +74,7 @@ void remember(const void* caller, const char* variable) {
   mine.complete.store(true, std::memory_order_release);
 }
 
-/// Null where libcufault.so is not there.
+/// Null without libcufault.so.
 bool wanted(std::uint8_t what) {
   return &cufault_host_wanted != nullptr && (cufault_host_wanted.load(std::memory_order_relaxed) & what) != 0;
 }
@@ -90,9 +90,9 @@ struct range {
   std::uintptr_t begin, end;
 };
 
-/// What a thread asked for. In the part of thread-local memory that is there from the start: the other part is allocated.
+/// The request of a thread. Lies in the initial part of thread-local memory, because the other part is allocated.
 struct request {
-  const char* library;  // while the ranges are looked for
+  const char* library;  // set while the ranges are searched
   bool active, any, and_all_later, too_many;
   unsigned long n, counted;
   std::size_t ranges;
@@ -119,7 +119,7 @@ int add_code_of(dl_phdr_info* loaded, std::size_t, void*) {
   return 0;
 }
 
-/// The one inside of strdup is nobody's.
+/// True for the allocation inside strdup, which belongs to no caller.
 bool is_nobodys(const void* caller) {
   return within_strdup || (caller >= &__ehdr_start && caller < &_end);
 }
@@ -144,7 +144,7 @@ bool fails(const char* function, const void* caller, std::uint64_t bytes) {
   return true;
 }
 
-// ---- who would have been asked ----
+// ---- the interposed definitions ----
 
 struct definitions {
   void* (*malloc)(size_t);
@@ -175,12 +175,12 @@ char* libc_getenv(const char* variable) {
     if (strncmp(*entry, variable, length) == 0 && (*entry)[length] == '=') return *entry + length + 1;
   return nullptr;
 }
-/// For a call while the others are looked for.
+/// Used for calls during the search for the other definitions.
 constexpr definitions of_libc{__libc_malloc,   __libc_calloc,       __libc_realloc, __libc_memalign,
                               __libc_memalign, libc_posix_memalign, libc_strdup,    nullptr,
                               libc_getenv,     libc_getenv};
 
-/// Asked for at a process's first allocation, when it has one thread.
+/// Searched at a process's first allocation, when it has one thread.
 const definitions& next() {
   static constinit definitions found = of_libc;
   static constinit std::atomic<int> state{0};
@@ -208,7 +208,7 @@ const definitions& next() {
 
 }  // namespace
 
-// ---- what stands in front ----
+// ---- the interposing functions ----
 
 CUFAULT_EXPORTED char* getenv(const char* variable) noexcept {
   tell_look_up(CUFAULT_CALLER, variable);
@@ -260,7 +260,7 @@ CUFAULT_EXPORTED char* strdup(const char* text) noexcept {
 
 CUFAULT_EXPORTED void* mmap(void* address, size_t size, int protection, int flags, int file,
                             off_t offset) noexcept {
-  // None of the allocations that host_faults counts: rules alone make it fail.
+  // host_faults does not count this allocation: only rules make it fail.
   if (wanted(cufault_wants_calls) && !is_nobodys(CUFAULT_CALLER) &&
       cufault_host_rule_fails("mmap", CUFAULT_CALLER, size)) {
     errno = ENOMEM;
@@ -271,10 +271,10 @@ CUFAULT_EXPORTED void* mmap(void* address, size_t size, int protection, int flag
   errno = ENOMEM;
   return MAP_FAILED;
 }
-/// What mmap is in a program built with _FILE_OFFSET_BITS=64.
+/// The name of mmap in programs built with _FILE_OFFSET_BITS=64.
 CUFAULT_EXPORTED __attribute__((alias("mmap"))) void* mmap64(void*, size_t, int, int, int, off64_t) noexcept;
 
-// ---- what host_faults.cpp asks ----
+// ---- interface for host_faults.cpp ----
 
 CUFAULT_EXPORTED std::size_t cufault_host_look_ups() {
   return look_ups_begun;

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// Rules for functions of the host, which libcufault_host.so brings here. Runs inside of malloc.
+// Rules for host functions, called by libcufault_host.so. Runs inside malloc.
 #include "harness/injector/calls.hpp"
 #include "harness/injector/elf.hpp"
 #include "harness/injector/host.hpp"
@@ -12,18 +12,18 @@
 
 #include <new>
 
-// The names under which the C library offers its own functions to others that stand in front of them.
+// The names under which the C library offers its own functions to interposing libraries.
 // NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming)
 extern "C" {
 void* __libc_malloc(size_t size);
 void __libc_free(void* memory);
-// Where this library lies; the linker says so.
+// Address of this library, defined by the linker.
 extern const char __ehdr_start __attribute__((visibility("hidden")));
 extern const char _end __attribute__((visibility("hidden")));
 }
 // NOLINTEND(bugprone-reserved-identifier,readability-identifier-naming)
 
-// What this library itself allocates is the C library's: an allocator of the program's may ask for memory by mmap while it holds its lock.
+// This library allocates by the C library: the program's allocator may call mmap while it holds its own lock.
 void* operator new(std::size_t size) {
   void* memory = __libc_malloc(size);
   if (memory == nullptr) throw std::bad_alloc();
@@ -43,7 +43,7 @@ namespace {
 
 constexpr const char* in_host_library = "cufault_host_look_ups";
 
-/// The definition that a program would have had, found before it is needed: a signal handler may ask for it anywhere.
+/// The interposed definition, found in advance: a signal handler may call _exit anywhere.
 constinit std::atomic<void (*)(int)> next_exit{nullptr};
 
 }  // namespace
@@ -66,7 +66,7 @@ void find_next_exit() {
 
 using namespace cufault::injector;
 
-/// The first that acts decides.
+/// The first rule that acts decides.
 CUFAULT_EXPORTED bool cufault_host_rule_fails(const char* function, const void* caller, std::uint64_t bytes) {
   const bool own = caller >= &__ehdr_start && caller < &_end;
   if (own || left_alone::now()) return false;
@@ -97,7 +97,7 @@ CUFAULT_EXPORTED void cufault_host_asks(const void* caller, const char* variable
   report_environment_look_up(library_at(caller), variable);
 }
 
-/// Ends without destructors, as a forked child of a framework does: what is told at the end is told here.
+/// Reports what the end of a process reports: _exit skips destructors, and forked children of frameworks end by it.
 CUFAULT_EXPORTED void _exit(int status) {
   report_counts();
   if (auto* const real = next_exit.load()) real(status);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// A call that a thunk brought here. Compiled without exceptions: pthread_cancel unwinds a thread that is inside of the driver through
-// these frames, by an unwinder that knows nothing of the handlers in this library.
+// Handles a call that comes from a thunk. Compiled without exceptions: pthread_cancel inside the driver unwinds these frames, by an
+// unwinder that knows no handlers of this library.
 #include "harness/injector/calls.hpp"
 #include "harness/injector/thunks.h"
 
@@ -13,7 +13,7 @@
 namespace cufault::injector {
 namespace {
 
-/// While it lives, this thread is not cancelled: waits and writes in here are where it would be.
+/// While an object lives, this thread cannot be cancelled: waits and writes in here would be cancellation points.
 class not_cancelled {
  public:
   not_cancelled() { pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }
@@ -25,10 +25,10 @@ class not_cancelled {
   int before_ = 0;
 };
 
-/// As much of the caller's stack as arguments can take. A stack may end at a guard page before that.
+/// Limits the copy to the part of the caller's stack that arguments can occupy: a guard page may follow.
 stack_copy arguments_on_stack(void* stack) {
   stack_copy copy{};
-  constexpr std::uintptr_t page = 4096;  // or a multiple of it
+  constexpr std::uintptr_t page = 4096;  // real pages are a multiple of it
   const std::uintptr_t rest = page - reinterpret_cast<std::uintptr_t>(stack) % page;
   if (rest < sizeof copy) {
     const iovec to{copy.data(), sizeof copy};

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// What the process itself may ask for: cufault_injector.h.
+// Functions that the process itself may call: cufault_injector.h.
 #include "harness/injector/calls.hpp"
 
 #include <exception>
@@ -21,7 +21,7 @@ std::string& rules_error() {
 
 CUFAULT_EXPORTED int cufault_set_rules(const char* rules) {
   const left_alone alone_now;
-  read_environment();  // a library's constructor may ask before this one's
+  read_environment();  // another library's constructor may call this before ours runs
   std::string& error = rules_error();
   try {
     const std::string_view asked = rules != nullptr ? rules : "";

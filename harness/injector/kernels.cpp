@@ -53,7 +53,7 @@ int start_faulty_kernel(bool trap) {
       driver_entry<int(void* function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
                        unsigned shared, void* stream, void** arguments, void** extra)>("cuLaunchKernel");
   if (load == nullptr || get == nullptr || launch == nullptr) return 500;  // CUDA_ERROR_NOT_FOUND
-  void* module = nullptr;  // never unloaded: the kernel runs on
+  void* module = nullptr;  // never unloaded, because the kernel goes on running
   void* function = nullptr;
   int result = load(&module, faulty_kernels);
   if (result == 0) result = get(&function, module, trap ? "cufault_trap" : "cufault_assert");

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// The last error of the CUDA runtime. A call that a rule fails does not reach the runtime, which then has nothing to tell by cudaGetLastError; and
-// the code of kernel<<<...>>> drops what the launch returned. So the error is kept here, for each host thread.
+// Keeps the last error of the CUDA runtime for each host thread. A call that a rule fails does not reach the runtime, so cudaGetLastError
+// would not report it; and the code of kernel<<<...>>> drops the result of the launch.
 #include "harness/injector/slots.hpp"
 
 #include <utility>
@@ -9,11 +9,11 @@
 namespace cufault::injector {
 namespace {
 
-/// cudaErrorNotReady: by the CUDA C++ Programming Guide (error checking) no error, and not recorded as the last one.
+/// cudaErrorNotReady is no error and not recorded as the last one (CUDA C++ Programming Guide, error checking).
 constexpr int not_ready = 600;
 
 constinit thread_local int last_error __attribute__((tls_model("initial-exec"))) = 0;
-/// Threads that have one. A forked child may count some that it lacks: its calls that tell it are then only slower.
+/// Number of threads with an error. A forked child may count threads that it lacks: that only slows calls that report the last error.
 constinit std::atomic<unsigned> threads_with_one{0};
 
 bool is_about_last_error(role is) {

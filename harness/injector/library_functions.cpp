@@ -15,7 +15,7 @@
 namespace cufault::injector {
 namespace {
 
-#include "library_functions.inc"  // all: made of libraries.json by CMakeLists.txt
+#include "library_functions.inc"  // generated from libraries.json by CMakeLists.txt
 
 }  // namespace
 
@@ -36,7 +36,7 @@ std::string library_names() {
 }
 
 const known_library* library_of(std::string_view function) {
-  // A glob is of the library that its beginning names.
+  // The beginning of a glob names its library.
   function = function.substr(0, function.find_first_of("*?[\\"));
   if (function_name{function}.is_for_compilers()) function.remove_prefix(2);
   const known_library* longest = nullptr;

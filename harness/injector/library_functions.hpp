@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// The libraries beside the driver whose functions rules can be for: harness/binding/libraries.json, and their lists beside it.
+// Libraries beside the driver whose functions rules can name: harness/binding/libraries.json and the lists beside it.
 #pragma once
 
 #include "harness/injector/driver_functions.hpp"
@@ -18,43 +18,43 @@ struct library_code {
   int number;
 };
 
-/// Order: that of libraries.json.
+/// Libraries in the order of libraries.json.
 struct known_library {
   std::string_view name;         ///< "cublas", of a text that ends in a zero
   std::string_view prefix;       ///< names of its functions begin so
   std::string_view code_prefix;  ///< what people may leave out of a status: "CUBLAS_STATUS_"
   std::string_view example;      ///< of a rule's text
-  /// File names begin so, and go on with '.', '-' or '_': "libcublas.so.13", "libcublas-1a2b3c.so.13" in a wheel.
+  /// Prefixes of file names; '.', '-' or '_' follows: "libcublas.so.13", or "libcublas-1a2b3c.so.13" in a wheel.
   std::span<const std::string_view> files;
-  /// Those that return its status.
+  /// Functions that return the library's status.
   std::span<const function_name> functions;
   std::span<const library_code> codes;
-  /// Globs of the functions that drop_call takes, as their callers need no output value; and the exceptions to them.
+  /// Globs of the functions that drop_call accepts, since their callers need no output value; and the exceptions.
   std::span<const std::string_view> work, no_work;
-  /// Statuses that a sweep tries, without their prefix: first for what allocates, for what computes, and for the rest, then further ones.
-  /// No header says which function returns which of them.
+  /// Statuses that a sweep tries, without prefix: one for allocating functions, one for computing functions, one for the rest, then further
+  /// ones. No header says which function returns which status.
   std::span<const std::string_view> tried;
 };
 std::span<const known_library> libraries();
-/// By its name; null: there is none.
+/// Null if there is no such library.
 const known_library* library_named(std::string_view name);
-/// "cudart, cublas, ...".
+/// E.g. "cudart, cublas, ...".
 std::string library_names();
-/// The one whose functions begin as this name or pattern does; null for the driver's and the host's.
+/// The library whose functions begin as this name or pattern; null for names of the driver and the host.
 const known_library* library_of(std::string_view function);
 
-/// As its list has it; null for a function that it lacks, or that does not return a status.
+/// Entry of the library's list; null for a function that is not listed or returns no status.
 const function_name* function_in(const known_library& of, std::string_view name);
-/// Whether a file of this name is one of the library's.
+/// True if a file of this name belongs to the library.
 bool is_file_of(const known_library& of, std::string_view file);
-/// Whether its caller needs nothing of the call but what it does.
+/// True if the call has no output that its caller needs.
 bool can_be_dropped(const known_library& of, const function_name& function);
 
-// Of a status of a library, or of the driver's where `of` is null.
+// Statuses of a library, or of the driver if `of` is null.
 
-/// Of "CUBLAS_STATUS_NOT_INITIALIZED" or "NOT_INITIALIZED".
+/// Code of "CUBLAS_STATUS_NOT_INITIALIZED" or "NOT_INITIALIZED"; nullopt for other names.
 std::optional<int> code_in(const known_library* of, std::string_view name);
-/// "CUBLAS_STATUS_NOT_INITIALIZED"; "cublas status 12345" for a number that has no name.
+/// E.g. "CUBLAS_STATUS_NOT_INITIALIZED"; "cublas status 12345" for a number without a name.
 std::string code_name(const known_library* of, int code);
 
 }  // namespace cufault::injector

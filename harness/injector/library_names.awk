@@ -3,10 +3,9 @@
 # Headers of a library -> what the injector knows of its functions; -v prefix=cublas -v status=cublasStatus_t:
 #   CUBLAS_STATUS_NOT_INITIALIZED 1   what `status` can be
 #   cublasSgemm_v2                    what returns it and is exported
-# __cudaLaunchKernel is what nvcc's code for kernel<<<...>>> calls since CUDA 13.0.
-# Declarations may be spread over lines, hence all are put together up to their semicolon.
+# Since CUDA 13.0, code that nvcc makes for kernel<<<...>>> calls __cudaLaunchKernel.
 
-# #define cudaMemcpy __CUDART_API_PTDS(cudaMemcpy): there is another one for the per-thread stream.
+# A line such as "#define cudaMemcpy __CUDART_API_PTDS(cudaMemcpy)" says that a second function exists for the per-thread stream.
 /^ *# *define +[a-zA-Z0-9_]+ +__CUDART_API_PT(DS|SZ)\([a-zA-Z0-9_]+\)/ {
   name = $0
   sub(/.*\(/, "", name)

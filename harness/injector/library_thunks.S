@@ -1,8 +1,9 @@
 /* SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors */
 /* SPDX-License-Identifier: Apache-2.0 */
-/* libcufault_cublas.so and its like: the names that programs link against, of one library. Each knows no signature: it looks who called, and jumps to
-   what was bound for that file, a thunk of libcufault.so as a rule. Another file that calls, or the first, comes to cufault_bind (bind.cpp). Several
-   versions of a library may be loaded, and each file has its own. Built with CUFAULT_LIBRARY, its place in libraries(), and CUFAULT_FRONT. */
+/* libcufault_cublas.so and its like: the names of one library that programs link against. No name knows its signature: it looks up the
+   calling file and jumps to what was bound for that file, usually a thunk of libcufault.so. Another file that calls, or the first, goes
+   to cufault_bind (bind.cpp). Each file may be bound to another loaded version of the library. Built with CUFAULT_LIBRARY, its place in
+   libraries(), and CUFAULT_FRONT. */
 #include "harness/injector/argument_registers.h"
 #include "harness/injector/thunks.h"
 

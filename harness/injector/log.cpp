@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// Every line is one write to a file opened for it, so that lines of threads and of forked processes stay whole, and a program that
-// closes descriptors it did not open loses nothing. What is told at the end neither locks nor allocates.
+// Writes each line by one write to a file opened for it. Lines of threads and forked processes stay whole, and a program may close
+// descriptors that it did not open. Reports at the end of the process neither lock nor allocate.
 #include "harness/injector/calls.hpp"
 #include "harness/injector/slots.hpp"
 
@@ -26,7 +26,7 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
-/// While it lives, a pipe that nobody reads is an error of this thread's writes, and no signal.
+/// While an object lives, writing to a pipe without a reader gives this thread EPIPE and no signal.
 class no_broken_pipe {
  public:
   no_broken_pipe() {
@@ -52,7 +52,7 @@ class no_broken_pipe {
   bool already_ = false;
 };
 
-/// In one write, whole or not. False where it fails, with errno.
+/// Writes all parts by one write. Returns false with errno if less was written.
 bool write_parts(int file, std::initializer_list<std::string_view> parts) {
   std::array<iovec, 10> pieces{};
   std::size_t count = 0, bytes = 0;
@@ -63,19 +63,19 @@ bool write_parts(int file, std::initializer_list<std::string_view> parts) {
   int error = 0;
   bool whole = false;
   {
-    const no_broken_pipe guard;  // its end asks for a signal, and sets errno
+    const no_broken_pipe guard;  // its destructor calls sigtimedwait, which sets errno
     const ssize_t written = writev(file, pieces.data(), static_cast<int>(count));
-    error = written < 0 ? errno : ENOSPC;  // a part: the rest had no room
+    error = written < 0 ? errno : ENOSPC;  // a partial write: the disk is full
     whole = written == static_cast<ssize_t>(bytes);
   }
   errno = error;
   return whole;
 }
 
-/// Opened for each line. False where it cannot be written, with errno.
+/// Opens the log for each line. Returns false with errno if it cannot be written.
 bool write_to_log(std::initializer_list<std::string_view> parts) {
   const char* name = asked_for().log.c_str();
-  // A pipe without a reader is refused rather than waited for.
+  // Fails at once for a pipe without a reader.
   const int file = open(name, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0666);
   const bool written = file >= 0 && write_parts(file, parts);
   const int error = errno;
@@ -88,7 +88,7 @@ std::string line_of(const json& event) {
   return event.dump(-1, ' ', true, json::error_handler_t::replace) + '\n';
 }
 
-/// What may be lost with its log: who came by, and asked for what.
+/// Writes an event that may be lost: a beginning or a look-up.
 void write_line(const json& event) {
   const std::string text = line_of(event);
   if (asked_for().log.empty())
@@ -97,7 +97,7 @@ void write_line(const json& event) {
     write_to_log({text});
 }
 
-/// What may not: none reported means that none happened.
+/// Writes an injection. Fails loudly, because a log without injections means that none happened.
 void write_injection(const json& event) {
   const std::string text = line_of(event);
   const std::string& log = asked_for().log;
@@ -108,7 +108,7 @@ void write_injection(const json& event) {
   write_parts(STDERR_FILENO, {text});
 }
 
-/// Decimal digits, without a lock or an allocation.
+/// Decimal digits, made without a lock or an allocation.
 class digits {
  public:
   explicit digits(std::uint64_t number)
@@ -126,7 +126,7 @@ bool write_count(const call_count& one, std::uint64_t calls) {
                        digits(static_cast<std::uint64_t>(getpid())), "}\n"});
 }
 
-/// Of each rule, in this process. False where the log cannot be written.
+/// Writes the totals of each rule in this process. Returns false if the log cannot be written.
 bool write_totals() {
   const reading_rules reading;
   for (const auto& r : current_rules()->all)
@@ -172,7 +172,7 @@ json address_of(const void* where) {
   return where != nullptr ? json(fmt::format("{}", where)) : json(nullptr);
 }
 
-/// What is known of a call, to be told of it.
+/// Adds the facts of a call to its line.
 void add_call(json& line, const call_facts& call) {
   const module_place from = place_of(call.address);
   line["caller"] = call.caller;
@@ -299,7 +299,7 @@ void say(std::string_view what) {
 
 namespace {
 
-/// Destructors of other libraries come later, and may still call the driver.
+/// Destructors of other libraries run later and may still call the driver.
 __attribute__((destructor)) void end() {
   cufault::injector::report_counts();
   if (cufault::injector::counts_are_of_this_process() && !cufault::injector::asked_for().log.empty())

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// Budgets: how much device memory calls may hold that a rule holds for. Memory of cuMemCreate is held until its handle has no reference and is
-// mapped nowhere, other memory until it is freed or its context ends (CUDA Driver API: cuMemRelease, cuCtxDestroy, cuDevicePrimaryCtxReset).
-// Addresses and handles come as whole numbers.
+// Budgets: how much device memory the calls of a rule may hold. Memory of cuMemCreate counts until its handle has no reference and no
+// mapping. Other memory counts until it is freed or its context ends (CUDA Driver API: cuMemRelease, cuCtxDestroy,
+// cuDevicePrimaryCtxReset). Addresses and handles are handled as integers.
 // NOLINTBEGIN(performance-no-int-to-ptr)
 #include "harness/injector/calls.hpp"
 
@@ -26,7 +26,7 @@ struct budget {
 struct allocation {
   call_facts call;
   driver_context of;  ///< that it goes with, unless it is a handle of cuMemCreate, which goes with none
-  // Of a handle: it ends when nobody has it and it is mapped nowhere.
+  // Of a cuMemCreate handle: the allocation ends when both counts are 0.
   std::uint64_t references = 0;
   std::uint64_t mappings = 0;
 };
@@ -38,7 +38,7 @@ struct mapping {
 
 using numbers = std::unordered_map<std::uint64_t, std::uint64_t>;
 
-/// One for the process: memory outlives the rules under which it was taken.
+/// One ledger for the process: memory outlives the rules under which it was allocated.
 struct ledger {
   std::mutex mutex;
   std::vector<budget> budgets;
@@ -49,7 +49,7 @@ struct ledger {
   std::map<std::uint64_t, mapping> mapped;  ///< by address
   std::uint64_t taken = 0;
 
-  /// Those that hold for a call.
+  /// Visits the budgets that hold for a call.
   void each_of(const call_facts& call, const auto& visit) {
     for (budget& b : budgets)
       if (holds_for(b.rule->what, call)) visit(b);
@@ -73,18 +73,18 @@ struct ledger {
     if (found != allocations.end() && found->second.references == 0 && found->second.mappings == 0)
       forget(number);
   }
-  /// From now on it begins there.
+  /// Records that allocation `number` begins at `place`.
   void begin_at(numbers& where, std::uint64_t place, std::uint64_t number) {
     const auto [at, is_new] = where.try_emplace(place, number);
     if (is_new) return;
-    // The end of the one before was not seen.
+    // The end of the previous allocation at this place was not seen.
     if (const auto before = allocations.find(at->second); before != allocations.end()) {
       before->second.references = 0;
       forget_if_nobody_has(at->second);
     }
     at->second = number;
   }
-  /// Of the allocation that is mapped there; 0 if there is none.
+  /// Number of the allocation mapped at the address; 0 if there is none.
   [[nodiscard]] std::uint64_t mapped_at(std::uint64_t address) const {
     auto after = mapped.upper_bound(address);
     if (after == mapped.begin()) return 0;
@@ -98,7 +98,7 @@ ledger& the_ledger() {
 }
 constinit std::atomic<bool> used{false};
 
-/// The ledger's mutex, and this thread left alone.
+/// Locks the ledger and exempts this thread from rules.
 class opened {
  public:
   ledger* operator->() { return &the_ledger(); }

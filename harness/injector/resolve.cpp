@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// How a library comes to a thunk instead of the driver's function. Other preloaded libraries may stand in front of dlsym too: what they
-// define stays in effect, in whichever order they were preloaded.
+// How a library gets a thunk instead of the driver's function. Other preloaded libraries may interpose dlsym too: their definitions stay in
+// effect, in any order of preloading.
 #include "harness/injector/elf.hpp"
 #include "harness/injector/slots.hpp"
 
@@ -11,7 +11,7 @@
 
 #include <algorithm>
 
-// Each is there where libcufault_NAME.so is preloaded.
+// Each symbol is null unless libcufault_NAME.so is preloaded.
 #define CUFAULT_LIBRARY(name) \
   extern "C" const cufault::injector::library_front cufault_front_##name __attribute__((weak));
 #include "libraries.inc"
@@ -40,7 +40,7 @@ void* c_library() {
   return known;
 }
 
-/// The C library's, asked of its own file: libraries that stand in front of dlsym may define every version of it.
+/// dlsym of the C library's own file: interposing libraries may define every version of dlsym.
 dlsym_function* libc_dlsym() {
   static constinit std::atomic<void*> known{nullptr};
 #if defined(__x86_64__)
@@ -62,7 +62,7 @@ bool is_driver(const char* path) {
   return strncmp(file_name(path), "libcuda.so", 10) == 0;
 }
 
-/// A library behind this one that stands in front of dlsym too, by its first address; null if there is none. What it finds may lie in any file.
+/// First address of a later library that interposes dlsym too; null if there is none. Its dlsym may return functions of any file.
 const void* other_resolver() {
   static constinit std::atomic<int> known{0};
   static constinit std::atomic<const void*> base{nullptr};
@@ -89,7 +89,7 @@ bool is_driver_function(const char* name) {
   return false;
 }
 
-/// In libcufault_cublas.so or its like.
+/// True in libcufault_cublas.so and its like.
 bool is_front(const void* address) {
   for (const known_library& each : libraries()) {
     const library_front* front = front_of(each);
@@ -98,10 +98,9 @@ bool is_front(const void* address) {
   return false;
 }
 
-/// A driver or library that functions were resolved from stays loaded after the program closes it: thunks lead to where it is, and another library there would
-/// be taken for it.
+/// Keeps a library loaded after the program closes it: thunks hold its addresses, and another library could be mapped there.
 void keep_loaded(const Dl_info& driver) {
-  static constinit std::atomic<void*> kept{nullptr};  // the last one: to keep one again does no harm
+  static constinit std::atomic<void*> kept{nullptr};  // keeping a library twice is harmless
   if (kept.exchange(driver.dli_fbase) == driver.dli_fbase) return;
   const left_alone alone_now;
   dlopen(driver.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
@@ -119,15 +118,15 @@ void* definition_needed_by(const void* caller, const char* name) {
   return is_thunk(found) || is_front(found) ? nullptr : found;
 }
 
-/// Sets what dlerror() tells where nothing was found.
+/// Sets the message of dlerror() for a name that was not found.
 void* not_found(const char* name) {
   const left_alone alone_now;
   if (c_library() != nullptr) libc_dlsym()(c_library(), name);
   return nullptr;
 }
 
-/// For a name that programs link against, which is this library's thunk: the function that it leads to. For any other address: the address
-/// itself. Another library's table of functions may hold such a name.
+/// For this library's thunk of a linked name: the function behind the thunk. For any other address: the address itself. Another library's
+/// table of functions may hold such a thunk.
 void* behind_linked_name(void* address) {
   if (!is_thunk(address)) return address;
   const auto offset = static_cast<const char*>(address) - reinterpret_cast<const char*>(&cufault_thunks);
@@ -138,21 +137,22 @@ void* behind_linked_name(void* address) {
   return real != nullptr ? real : address;
 }
 
-/// `of`: null for a name of the driver.
+/// `of` is null for a driver function.
 void* resolved(void* handle, const char* name, const void* caller, const known_library* of) {
   read_environment();
   void* real = nullptr;
   if (handle == RTLD_NEXT) {
-    // Another library's dlsym may answer RTLD_NEXT with its own function. A caller behind that library gets it, as without this library.
+    // Another library's dlsym may answer RTLD_NEXT with its own function. A caller after that library gets this function, as it would
+    // without cufault.
     if (of == nullptr && other_resolver() != nullptr && !is_of_other_resolver(caller) &&
         is_driver_function(name))
       real = behind_linked_name(next_dlsym()(handle, name));
     if (real == nullptr || !is_of_other_resolver(real)) real = definition_beside(caller, side::after, name);
     if (real == nullptr) return not_found(name);
   } else if (real = next_dlsym()(handle, name); is_thunk(real) || is_front(real)) {
-    // The name that programs link against is this library's, whether there is a driver or not.
+    // The linked name is defined by this library, even without a driver.
     real = default_definition(name, caller, of);
-    // Another resolver may have asked everywhere, whatever library it was asked for.
+    // Another interposing dlsym may have searched all libraries, whichever it was asked for.
     if (real == nullptr && other_resolver() != nullptr) real = libc_dlsym()(handle, name);
     if (real == nullptr || is_thunk(real) || is_front(real)) return not_found(name);
   }
@@ -175,7 +175,7 @@ const char* file_name(const char* path) {
 }
 
 module_place place_of(const void* address) {
-  // dladdr looks at every symbol of the library for the nearest one; a C library that can do without is asked so.
+  // dladdr searches every symbol for the nearest one. Newer C libraries can find the file alone.
 #if __GLIBC_PREREQ(2, 35)
   dl_find_object found{};
   if (_dl_find_object(const_cast<void*>(address), &found) != 0) return {};
@@ -187,7 +187,7 @@ module_place place_of(const void* address) {
   const char* path = info.dli_fname;
   const auto* base = static_cast<const char*>(info.dli_fbase);
 #endif
-  // The program itself has an empty name, or the one that it was started by.
+  // The program itself has an empty name, or the name it was started by.
   return {*path != '\0' ? path : program_invocation_name, base,
           static_cast<std::uint64_t>(static_cast<const char*>(address) - base)};
 }
@@ -202,15 +202,15 @@ const library_front* front_of(const known_library& of) {
 }
 
 void* default_definition(const char* name, const void* caller, const known_library* of) {
-  void* next = libc_dlsym()(RTLD_NEXT, name);  // after this library in the global scope
+  void* next = libc_dlsym()(RTLD_NEXT, name);  // the next definition after this library in the global scope
   if (is_front(next)) next = definition_beside(next, side::after, name);
   Dl_info info{};
   const bool real = of != nullptr && next != nullptr && dladdr(next, &info) != 0 &&
                     is_file_of(*of, file_name(info.dli_fname));
   if (next != nullptr && !real) return next;
-  // Of two versions of a library, that of the file that calls.
+  // With two versions of a library loaded, take the one that the calling file needs.
   void* needed = definition_needed_by(caller, name);
-  const loaded_range own = file_around(caller);  // of a shim, which defines the name itself
+  const loaded_range own = file_around(caller);  // the range of a shim that defines the name itself
   const bool is_own = static_cast<std::size_t>(static_cast<const char*>(needed) - own.begin) < own.size;
   return needed != nullptr && !is_own ? needed : next;
 }
@@ -229,7 +229,7 @@ void* wrapped_of_library(void* real, const char* name, const void* caller, const
   if (real == nullptr || is_thunk(real) || is_front(real)) return real;
   const char* who = library_at(caller);
   return is_file_of(of, who) ? real
-                             : wrapped(real, name, who, &of);  // what a library calls of its own is its own
+                             : wrapped(real, name, who, &of);  // a library's calls of itself stay as they are
 }
 
 void* wrapped(void* real, const char* asked, const char* library, const known_library* of) {
@@ -239,7 +239,7 @@ void* wrapped(void* real, const char* asked, const char* library, const known_li
   const bool found = dladdr(real, &info) != 0;
   const bool in_front =
       found && !(of != nullptr ? is_file_of(*of, file_name(info.dli_fname)) : is_driver(info.dli_fname));
-  // Another library may call its functions as it likes; the driver's name says the version.
+  // Other libraries may name their functions freely; a driver function's name contains its version.
   const bool exact = of == nullptr && found && info.dli_sname != nullptr && info.dli_saddr == real &&
                      (!in_front || function_name{info.dli_sname}.base() == function_name{asked}.base());
   if (found) keep_loaded(info);
@@ -262,7 +262,7 @@ void* wrapped(void* real, const char* asked, const char* library, const known_li
   return &cufault_thunks[known->second];
 }
 
-/// The loader is asked before the mutex is taken: a thread inside of the loader may be waiting for that.
+/// Asks the loader before it takes the mutex: a thread inside the loader may be waiting for the mutex.
 void* resolve_linked(std::uint32_t index) {
   slot& s = slots[index];
   const left_alone alone_now;
@@ -282,7 +282,7 @@ void* resolve_linked(std::uint32_t index) {
 }
 
 void* driver_function_at(const char* name) {
-  // The one that is loaded already, by whatever path, before the one that the loader would take.
+  // Prefers the driver that is already loaded, by whatever path, to the one that the loader would find.
   static constinit std::atomic<void*> driver{nullptr};
   const left_alone alone_now;
   if (driver == nullptr) driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
@@ -296,12 +296,12 @@ using namespace cufault::injector;
 
 namespace {
 
-/// Out of sight of the declaration in dlfcn.h, by which a name is never null.
+/// Hides the name from the compiler: dlfcn.h declares it nonnull.
 bool is_driver_name(const char* name) {
   return name != nullptr && name[0] == 'c' && name[1] == 'u' && name[2] >= 'A' && name[2] <= 'Z';
 }
 
-/// The library that the function name belongs to; null if none.
+/// The library to which the function name belongs; null if none.
 const known_library* library_meant(const char* name) {
   if (name == nullptr) return nullptr;
   const bool may_be = *name == 'c' || *name == 'n' || (name[0] == '_' && name[1] == '_');
@@ -310,14 +310,14 @@ const known_library* library_meant(const char* name) {
 
 }  // namespace
 
-// A name of the driver, or of a library that rules ask for, is looked up here. For any other the last call must be a jump: the real one looks at its caller's address to know
-// what RTLD_NEXT means. Under both versions of the C library's, as others ask for one of them.
+// Looks up names of the driver, and of libraries that rules name. For all other names the last call must be a jump: the real dlsym reads
+// its caller's address to resolve RTLD_NEXT. Defined under both versions of the C library's dlsym, since programs ask for either.
 CUFAULT_EXPORTED void* cufault_dlsym(void* library, const char* name) noexcept {
   if (is_driver_name(name) && !left_alone::now())
     return resolved(library, name, __builtin_return_address(0), nullptr);
   if (const auto* of = library_meant(name); of != nullptr && !left_alone::now()) {
     if (front_of(*of) != nullptr) return resolved(library, name, __builtin_return_address(0), of);
-    watch_rules();  // which may ask for it later
+    watch_rules();  // rules may name it later
   }
   return next_dlsym()(library, name);
 }

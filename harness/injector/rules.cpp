@@ -28,7 +28,7 @@ bool is_glob(std::string_view text) {
   return text.find_first_of("*?[") != std::string_view::npos;
 }
 
-/// Of a pattern of which only * and ? are special.
+/// Matches a pattern with * and ? as its only special characters.
 bool simple_glob(std::string_view pattern, std::string_view text) {
   std::size_t p = 0, t = 0, star = std::string_view::npos, behind_star = 0;
   while (t < text.size()) {
@@ -38,7 +38,7 @@ bool simple_glob(std::string_view pattern, std::string_view text) {
     } else if (p < pattern.size() && (pattern[p] == '?' || pattern[p] == text[t])) {
       ++p, ++t;
     } else if (star != std::string_view::npos) {
-      p = star + 1;  // the star takes one more
+      p = star + 1;  // let the star match one more character
       t = ++behind_star;
     } else {
       return false;
@@ -47,7 +47,7 @@ bool simple_glob(std::string_view pattern, std::string_view text) {
   return pattern.find_first_not_of('*', p) == std::string_view::npos;
 }
 
-/// Up to what is special in the pattern.
+/// Compares up to the first special character of the pattern.
 bool begins_alike(std::string_view pattern, std::string_view text) {
   for (std::size_t i = 0; i < pattern.size(); ++i) {
     const char c = pattern[i];
@@ -57,20 +57,20 @@ bool begins_alike(std::string_view pattern, std::string_view text) {
   return true;
 }
 
-/// As in a shell. Rules are compared with hundreds of names each time they are set, hence the simple form for itself.
+/// Matches as a shell does. Simple patterns have a fast path, because each new rule is compared with hundreds of names.
 bool glob(std::string_view pattern, std::string_view text) {
   if (pattern.find_first_of("[\\") == std::string_view::npos) return simple_glob(pattern, text);
   return fnmatch(std::string{pattern}.c_str(), std::string{text}.c_str(), 0) == 0;
 }
 
-/// Whether any function that a rule of this library, or of the driver, can be for is so.
+/// True if is_so() holds for any function that a rule of this library, or of the driver, can name.
 bool is_any_function(const known_library* of, const auto& is_so) {
   if (of != nullptr) return std::any_of(of->functions.begin(), of->functions.end(), is_so);
   const auto all = driver_functions();
   return std::any_of(all.begin(), all.end(), [&](const auto& f) { return is_so(f.name); });
 }
 
-/// The names that are nearest to a misspelt one, if any is near.
+/// Finds the known names nearest to a misspelt one.
 class nearest {
  public:
   explicit nearest(std::string_view text)
@@ -84,7 +84,7 @@ class nearest {
     distance_ = d;
     if (std::find(names_.begin(), names_.end(), name) == names_.end()) names_.push_back(name);
   }
-  /// "; did you mean A, B or C?", or nothing.
+  /// "; did you mean A, B or C?", or "" if no name is near.
   [[nodiscard]] std::string asked() const {
     if (names_.empty()) return {};
     const bool all = names_.size() <= most_named;
@@ -114,7 +114,7 @@ std::string function_meant(std::string_view text) {
   return found.asked();
 }
 
-/// Empty for one that somebody knows.
+/// Error text for a function that no list has, else "".
 std::string unknown_function(const rule& r) {
   const auto is_this = [&](const function_name& name) { return matches_function(r.function, name); };
   if (is_host_function(r.function) || is_any_function(r.of, is_this)) return {};
@@ -126,7 +126,7 @@ std::string unknown_function(const rule& r) {
                      r.function, function_meant(r.function));
 }
 
-/// Why `function` cannot fail so, or not be left out; empty if it can.
+/// Why `function` cannot return this code, or cannot be dropped; "" if it can.
 std::string refusal(const rule& r) {
   const bool some =
       is_any_function(r.of, [&](const function_name& name) { return is_for_function(r, name); });
@@ -140,7 +140,7 @@ std::string refusal(const rule& r) {
   if (is_host_function(r.function))
     return r.code == ENOMEM ? "" : fmt::format("{} can only fail with ENOMEM", r.function);
   if (r.of != nullptr) return {};
-  if (r.code == ENOMEM)  // no CUresult
+  if (r.code == ENOMEM)  // the host's code is no CUresult
     return fmt::format("{} is no function of the host: it cannot return ENOMEM", r.function);
   if (r.force) return {};
   if (r.sticky && !is_sticky(r.code))
@@ -151,7 +151,7 @@ std::string refusal(const rule& r) {
                             r.function, driver_code_name(r.code));
 }
 
-/// Of a function of the library, or of the driver or the host.
+/// Code of a function of a library, the driver or the host.
 int code_of(const known_library* of, std::string_view name, const auto& fail) {
   if (of == nullptr && name == "ENOMEM") return ENOMEM;
   const auto code = code_in(of, name);
@@ -180,7 +180,7 @@ int code_of(const known_library* of, std::string_view name, const auto& fail) {
   return *code;
 }
 
-/// The name of a code that is given by its number: "2". Other text as it is.
+/// Replaces a number such as "2" by the name of its code; returns other text unchanged.
 std::string code_by_number(const known_library* of, std::string_view text) {
   int number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -189,7 +189,7 @@ std::string code_by_number(const known_library* of, std::string_view text) {
   return code_in(of, name) ? name : std::string(text);
 }
 
-/// "0f3a…", 16 digits, as a log has it.
+/// Parses 16 hexadecimal digits as a log prints them: "0f3a…".
 std::optional<std::uint64_t> stack_from(std::string_view text) {
   constexpr std::string_view digits = "0123456789abcdef";
   if (text.size() != 16 || text.find_first_not_of(digits) != std::string_view::npos) return {};
@@ -212,7 +212,7 @@ Number at_least_one(const json_cursor& field) {
   return value;
 }
 
-/// What a rule can hold, in the order in which people are told.
+/// Keys of a rule, in the order of the help.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 27> rule_keys{
     {{"function",
       "a function of the driver or of a library, with or without its suffix, or a glob; or one of the host "
@@ -254,7 +254,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 27> rule_key
      {"force",
       "true: also a code that the function cannot return, and a driver function that cuda.h lacks"}}};
 
-/// Keys that a rule cannot have, as nothing would ever meet them.
+/// Refuses keys that can never match a call of this rule.
 void refuse_what_never_holds(const json_cursor& entry, const rule& r) {
   const bool host = is_host_function(r.function);
   for (const char* key : {"once_per", "stack"})
@@ -388,7 +388,7 @@ rule rule_from(const json_cursor& entry) {
   return r;
 }
 
-/// Whether it decides every call of its functions, so that no later rule is asked.
+/// True if the rule decides every call of its functions, so that no later rule is asked.
 bool decides_all(const rule& r) {
   const bool decides = r.does == effect::fail || (r.does == effect::drop && !is_glob(r.function));
   return decides && !r.once_per_stack && !r.at_stack && r.except.empty() && r.caller.empty() &&
@@ -401,9 +401,10 @@ void refuse_rules_behind_others(const rule_set& set) {
     for (std::size_t j = 0; j < i; ++j) {
       const rule &before = set.rules[j], &r = set.rules[i];
       if (!decides_all(before) || before.function != r.function) continue;
-      if (r.does == effect::hide || r.does == effect::log) continue;  // looked for elsewhere, and in any case
+      if (r.does == effect::hide || r.does == effect::log)
+        continue;  // hide is looked up elsewhere; log acts in any case
       if (is_glob(r.function) && !before.force && before.code != r.code)
-        continue;  // which may be another function's
+        continue;  // other functions of this pattern may return r.code alone
       throw input_error(fmt::format("rules[{}] can never act: rules[{}] {} every call of {}", i, j,
                                     before.does == effect::drop ? "drops" : "fails", one_line(r.function)));
     }
@@ -411,7 +412,7 @@ void refuse_rules_behind_others(const rule_set& set) {
 
 constexpr std::uint64_t golden = 0x9e3779b97f4a7c15;
 
-/// Even over 64 bits, and the same for the same seed and n (the finaliser of SplitMix64).
+/// Distributes evenly over 64 bits, reproducibly for a seed and n (the finaliser of SplitMix64).
 std::uint64_t scattered(std::uint64_t x) {
   x += golden;
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
@@ -439,11 +440,11 @@ std::vector<const known_library*> libraries_needed(const rule_set& rules) {
 
 bool matches_function(std::string_view pattern, const function_name& name) {
   if (name.is_for_compilers() && matches_function(pattern, function_name{name.text.substr(2)})) return true;
-  // Hundreds of names are compared each time that rules are set. Shorter forms of a name begin as it does.
+  // A cheap test first: hundreds of names are compared for each new rule. All shorter forms of a name begin alike.
   if (!begins_alike(pattern.ends_with("_64") ? pattern.substr(0, pattern.size() - 3) : pattern, name.text))
     return false;
   if (!is_glob(pattern)) {
-    // cublasSgemm_64 is documented, and cublasSgemm_v2_64 exported.
+    // cublasSgemm_64 is documented, but the exported name is cublasSgemm_v2_64.
     constexpr std::string_view wide = "_64";
     if (pattern.ends_with(wide) && name.text.ends_with(wide) &&
         pattern.substr(0, pattern.size() - wide.size()) == name.base())
@@ -451,7 +452,7 @@ bool matches_function(std::string_view pattern, const function_name& name) {
     return pattern == name.text || pattern == name.base() || pattern == name.without_stream();
   }
   if (glob(pattern, name.text)) return true;
-  if (pattern.ends_with('*')) return false;  // it would match the longer form, too
+  if (pattern.ends_with('*')) return false;  // the star matches the longer name too
   return (name.base_size != name.text.size() && glob(pattern, name.base())) ||
          (name.without_stream_size != name.base_size && name.without_stream_size != name.text.size() &&
           glob(pattern, name.without_stream()));

@@ -17,7 +17,7 @@
 
 namespace cufault::injector {
 
-/// What a rule does to a call that it holds for.
+/// What a rule does to a call for which it holds.
 enum class effect {
   fail,            ///< the call returns `code` (of a host function: null, with errno `code`)
   delay,           ///< it comes `delay` later
@@ -30,7 +30,7 @@ enum class effect {
   drop,            ///< the call is not made, and says SUCCESS
 };
 
-/// What is known of a call when rules are asked.
+/// Facts of a call that rules can test.
 struct call_facts {
   std::string_view function;             ///< "cuMemAlloc_v2"
   std::string_view caller;               ///< file name of the calling library: "libcublasLt.so.13"
@@ -87,46 +87,46 @@ struct rule_set {
   bool reload = true;  ///< when their file changes
 };
 
-/// {"rules": [{"function": "cuMemAlloc_v2", "return": "OUT_OF_MEMORY", "skip": 2, "hits": 1}, …], "log_environment": true}. Throws
+/// Parses {"rules": [{"function": "cuMemAlloc_v2", "return": "OUT_OF_MEMORY", "skip": 2, "hits": 1}, …], "log_environment": true}. Throws
 /// input_error for unknown keys, functions, codes and numbers, and for rules that can never hold.
 rule_set rules_from(const json_cursor& top);
-/// Why no call can ever meet the rule, in words for people; empty if one can.
+/// Why no call can match the rule, as text for people; "" if one can.
 std::string why_refused(const rule& r);
-/// What rules_from takes, a line for each key.
+/// Help for the keys that rules_from accepts, one line each.
 std::string rules_help();
-/// FUNCTION[@STACK][:N[+]]=CODE: the N-th call, of that call stack alone where one is given, fails, with + each later one too; without N
-/// every call. Throws input_error.
+/// Parses FUNCTION[@STACK][:N[+]]=CODE: the N-th call fails; with + all later calls fail too; without N every call. With STACK only calls
+/// of that call stack count. Throws input_error.
 rule rule_from_text(std::string_view text);
-/// What the environment asks for: CUFAULT_RULES is a file, or JSON if it begins with '{'; CUFAULT_FAIL has texts for rule_from_text,
-/// parted by spaces. Either may be empty. Throws input_error.
+/// Parses the variables: CUFAULT_RULES is a file, or JSON if it begins with '{'; CUFAULT_FAIL holds texts for rule_from_text, separated by
+/// spaces. Either may be empty. Throws input_error.
 rule_set rules_of(const std::string& file_or_json, std::string_view texts);
 
-/// Whether the name is what `pattern` says: as it is, without its stream suffix, or without version and stream suffix; each also without "__".
+/// True if `pattern` matches the full name, the name without its stream suffix, or the name without version and stream suffix; each also
+/// without "__".
 bool matches_function(std::string_view pattern, const function_name& name);
 inline bool matches_function(std::string_view pattern, std::string_view name) {
   return matches_function(pattern, function_name{name});
 }
 bool matches_caller(const rule& r, std::string_view library);
-/// Whether it is for a process of these programs (its file's name, and the name it was started by) and variables: null for none.
+/// True if the rule is for one of these programs (name of its file, and name it was started by) and these variables. `null` means unset.
 bool matches_process(const rule& r, std::initializer_list<std::string_view> programs,
                      const char* (*variable)(const char* name));
-/// Whether the rule is for this function, of the driver or of the library that it is for: what is to fail can return the code, what is to be
-/// dropped can be.
+/// True if the rule is for this function of its library or driver: the function can return the code, or can be dropped.
 bool is_for_function(const rule& r, const function_name& name);
-/// Functions of the host that a rule can fail, beside those of the driver and of libraries.
+/// Host functions that a rule can fail.
 bool is_host_function(std::string_view name);
 
-/// Whether they have to do with functions of the host, which libcufault_host.so stands in front of.
+/// True if a rule names functions that libcufault_host.so interposes.
 bool needs_host_library(const rule_set& rules);
-/// The libraries that they have to do with, each of which libcufault_NAME.so stands in front of.
+/// The libraries that the rules name; libcufault_NAME.so interposes each.
 std::vector<const known_library*> libraries_needed(const rule_set& rules);
 
-/// Whether it holds for such a call; says nothing about how often.
+/// True if the rule matches the call; ignores how often it already acted.
 bool holds_for(const rule& r, const call_facts& call);
-/// The same, but that the caller may be any: it is not looked at.
+/// The same for any caller: the calling library is not compared.
 bool holds_for_any_caller(const rule& r, const call_facts& call);
-/// Whether it acts on the n-th call, counted from 1, that it holds for. Of a rule of some probability: unless it acted `hits` times already. Rules with
-/// the same seed draw independently of each other where their streams differ.
+/// True if the rule acts on the n-th matching call, counted from 1. For a rule with a probability, the caller counts `hits`. Rules with one
+/// seed but different streams draw independently.
 bool acts_on(const rule& r, std::uint64_t n, std::uint64_t stream);
 
 }  // namespace cufault::injector

@@ -24,17 +24,17 @@ namespace {
 constinit pthread_mutex_t state_mutex = PTHREAD_MUTEX_INITIALIZER;
 constinit std::atomic<state*> the_state{nullptr};
 constinit std::atomic<const active_rules*> rules_now{nullptr};
-constinit std::atomic<std::uint32_t> used_slots{0};  // slots that have a name
+constinit std::atomic<std::uint32_t> used_slots{0};  // number of slots with a name
 constinit std::atomic<const unwrapped_name*> unwrapped{nullptr};
 constinit std::atomic<bool> each_call_told{false};
-constinit std::atomic<std::uint64_t> readers{0};  // of rules
+constinit std::atomic<std::uint64_t> readers{0};  // threads that read the rules
 constinit thread_local int alone __attribute__((tls_model("initial-exec"))) = 0;
 
 std::string quoted(const char* text) {
   return nlohmann::json(text).dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
 }
 
-/// Handlers of others come behind this one, and are left alone while the mutex is held.
+/// Other fork handlers run after this one; no rule applies to them while the mutex is held.
 void before_fork() {
   pthread_mutex_lock(&state_mutex);
   ++alone;
@@ -45,7 +45,7 @@ void after_fork_in_parent() {
   --alone;
   pthread_mutex_unlock(&state_mutex);
 }
-/// The child counts its own calls, and has this thread alone, which begins anew: its rules are to be watched too.
+/// The child counts its own calls. It has this thread alone, which starts afresh and watches the rules.
 void after_fork_in_child() {
   begin_counts_of_child();
   begin_watch_of_child();
@@ -71,25 +71,25 @@ void begin() {
   at_quick_exit(report_counts);
 }
 
-/// Asked about for each operation of a framework, and never waits: not worth being watched.
+/// Frameworks ask these functions for each operation, and they never wait: watching them is not worth its cost.
 bool is_asked_often(const slot& s) {
   constexpr std::array<std::string_view, 4> names{"cudaGetDevice", "cudaStreamIsCapturing", "cuCtxGetCurrent",
                                                   "cuCtxGetDevice"};
   return std::find(names.begin(), names.end(), s.function.base()) != names.end();
 }
 
-/// Whether the rule can act on a call of this function.
+/// True if the rule can act on a call of this function.
 bool concerns(const active_rule& r, const slot& s) {
   const rule& what = r.what;
   if (!r.here) return false;
   if (what.of != s.of) return false;
-  if (what.does == effect::hide) return false;  // looked for by name, in look_up
+  if (what.does == effect::hide) return false;  // look_up() finds hidden functions by name
   if (what.does == effect::budget) return is_allocation(s.memory.role) || s.memory.role == memory_role::tells;
   if (what.sized && s.memory.bytes == nullptr) return false;
   return is_for_function(what, s.function);
 }
 
-/// What calls in flight cannot reach any more.
+/// Frees replaced rules that no call in flight can reach.
 void free_replaced(state& w) {
   const auto in_use = [](const active_rule* r) { return r->calls_in_flight != 0; };
   if (readers != 0) return;
@@ -175,7 +175,7 @@ void update_slot(state& w, std::uint32_t index) {
   for (const auto& r : current_rules()->all)
     if (concerns(*r, s)) concerned.push_back(r.get());
   auto& made = w.current->of_slots;
-  // Most functions that a rule concerns are concerned by the same rules as the one before.
+  // Most functions share their rules with the function before.
   if (!concerned.empty() && (made.empty() || made.back()->all != concerned))
     made.push_back(std::make_unique<rules_of_slot>(concerned));
   s.rules.store(concerned.empty() ? nullptr : made.back().get());
@@ -256,7 +256,7 @@ void replace_rules(const rule_set& rules, counts_of_rules counting) {
     if (is_host_function(r.function)) now.host.push_back(added.get());
     if (r.does == effect::budget) budgets.push_back(added.get());
   }
-  // In their order, so that the same rules draw the same in each run.
+  // Numbers the rules in order, so that equal rules draw equally in each run.
   std::uint64_t stream = 0;
   for (active_rule* r : without_stream) {
     while (streams.contains(stream)) ++stream;
@@ -303,7 +303,7 @@ const char* symbol_at(const void* address, const char* library) {
     locked w;
     if (const auto known = w->symbols.find(call); known != w->symbols.end()) return known->second;
   }
-  // A search through all symbols, with the loader's lock. A call can be the last instruction of its function: what it returns to is then behind it.
+  // A search through all symbols under the loader's lock. After a call at the end of a function, the return address is behind it.
   Dl_info info{};
   const bool found = dladdr(static_cast<const char*>(address) - 1, &info) != 0 && info.dli_sname != nullptr;
   locked w;

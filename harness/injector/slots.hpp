@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// The slots: what is behind each thunk, and the rules that may hold for it. Shared by calls.cpp, resolve.cpp and slots.cpp.
+// Slots: the function behind each thunk and the rules that may hold for it. Shared by calls.cpp, resolve.cpp and slots.cpp.
 #pragma once
 
 #include "harness/injector/calls.hpp"
@@ -21,11 +21,11 @@
 
 namespace cufault::injector {
 
-/// Shared by slots of which they are the same.
+/// Rules of a slot; slots with equal rules share an object.
 struct rules_of_slot {
   std::vector<active_rule*> all;
   bool by_caller;
-  /// Those that calls from one library can meet, found at the first of them.
+  /// Rules that calls from one library can match, found at the first such call.
   struct of_caller {
     const char* library;
     std::vector<active_rule*> rules;
@@ -53,20 +53,21 @@ struct slot {
   const char* library = nullptr;      ///< the one that resolved it
   const char *function_json = nullptr, *resolver_json = nullptr;
   role is = role::ordinary;
-  /// Its function is neither the driver's nor the library's, but that of another file that intercepts calls and will call the real one.
+  /// True if the function belongs to another interposing file, which will call the real one.
   bool in_front = false;
   memory_function memory;
   std::atomic<const rules_of_slot*> rules{nullptr};
 };
 extern constinit std::array<slot, CUFAULT_SLOTS> slots;
 
-/// Everything that allocates. Made when first needed, never destroyed: other threads outlive exit().
+/// All allocated state. Made at the first need and never destroyed, because other threads outlive exit().
 struct state {
-  /// By the function's address, the library that resolved it, and the name, if it is not one of the driver: others may have two names for one.
+  /// Key: address of the function, the library that resolved it, and the name if it is no driver function. A library may have two names for
+  /// one function.
   std::map<std::tuple<const void*, const char*, const char*>, std::uint32_t> slot_of;
   std::set<std::string> names;                                         ///< what slots point to
   std::map<std::pair<const void*, const char*>, const char*> symbols;  ///< what symbol_at() returned
-  /// A set of rules and what slots have of it.
+  /// A set of rules and the data that slots derived from it.
   struct rule_generation {
     active_rules rules;
     std::vector<std::unique_ptr<const rules_of_slot>> of_slots;
@@ -80,7 +81,7 @@ struct state {
   std::map<int, sticky_error> lost_primaries;            ///< by device
 };
 
-/// The state's mutex, and this thread left alone.
+/// Holds the state's mutex and exempts this thread from rules.
 class locked {
  public:
   locked();
@@ -94,7 +95,7 @@ class locked {
   left_alone alone_;
 };
 
-/// While it lives, no rule that this thread can reach is freed.
+/// While an object lives, no rule that this thread can reach is freed.
 class reading_rules {
  public:
   reading_rules();
@@ -103,53 +104,53 @@ class reading_rules {
   reading_rules& operator=(const reading_rules&) = delete;
 };
 
-/// Names the next slot. The caller looks whether one is left.
+/// Names the next slot. The caller checks that one is left.
 void name_slot(state& w, const char* function, const char* library);
-/// What rules now in effect make of calls through it.
+/// Applies the rules now in effect to the slot.
 void update_slot(state& w, std::uint32_t index);
-/// Calls through it go straight to the real function, or come to begin_call, with the state's mutex held.
+/// Lets the thunk jump to the real function or to begin_call. Call with the state's mutex held.
 void aim_slot(std::uint32_t index);
-/// Every call comes to begin_call, with the state's mutex held.
+/// Lets every thunk jump to begin_call. Call with the state's mutex held.
 void arm_all_slots();
-/// Of the rules that go on, each with what it is from now on; other errors are over.
+/// Keeps the errors of rules with a successor, under that successor; ends all others.
 void keep_sticky_errors_of(state& w, const std::map<const active_rule*, const active_rule*>& successors);
 void add_unwrapped(state& w, const char* function);
 bool is_thunk(const void* address);
 
 // ---- last_error.cpp ----
 
-/// Whether a thread has one: then calls that tell it come to begin_call.
+/// True if any thread has an error: then calls that report it go through begin_call.
 bool last_errors_exist();
-/// A rule made a call through the slot return `code`, 0 for success, of which the runtime knows nothing.
+/// Keeps `code` (0: success) of a call that a rule failed without the runtime's knowledge.
 void keep_last_error(const slot& s, int code);
-/// Whether this thread has one, and a call of that role tells it.
+/// True if this thread has an error and a call with this role reports it.
 bool last_error_is_told_by(role is);
-/// What such a call returns in place of the runtime's `result`; it resets the error where the function does.
+/// Result of such a call in place of the runtime's `result`. Resets the error if the function does.
 std::int64_t last_error_or(std::int64_t result, role is);
-/// When its thread ends.
+/// Called when a thread ends.
 void forget_last_error();
 
 // ---- resolve.cpp ----
 
-/// The function that a program linked against: what would be found were this library not there, or else the driver's. Null if there is none.
+/// The function that a program linked against: its definition without this library, else the driver's. Null if there is none.
 void* resolve_linked(std::uint32_t index);
-/// What a library gets instead of a function of the driver, or of another library: then `asked` is its name in that one's list.
+/// What `library` gets in place of a function of the driver or of library `of`; `asked` is the function's name in that list.
 void* wrapped(void* real, const char* asked, const char* library, const known_library* of = nullptr);
-/// The thunk that code in the file of address `caller` gets in place of `real`, a function of the library `of`; `name` is that of its list.
+/// The thunk that the file containing `caller` gets in place of `real`, a function of library `of` listed as `name`.
 void* wrapped_of_library(void* real, const char* name, const void* caller, const known_library& of);
-/// What a file would find were this library, and those in front of libraries, not there. Null if there is nothing.
+/// The definition that a file would find without this library and its fronts for other libraries. Null if there is none.
 void* default_definition(const char* name, const void* caller, const known_library* of);
 
-/// File names of libraries that the loader searches before this one and that define functions of the driver. Calls linked to these do not come here;
-/// what these libraries call themselves does.
+/// Names of libraries that the loader searches before this one and that define driver functions. Calls linked to them bypass this library;
+/// the calls they make do not.
 std::vector<const char*> libraries_in_front();
 
-/// libcufault_cublas.so and its like, in memory. Laid out by library_thunks.S.
+/// libcufault_cublas.so and its like in memory, laid out by library_thunks.S.
 struct library_front {
   const char *begin, *end;             ///< its functions
   std::atomic<const void*>* bindings;  ///< of each function, for the first file that called it (bind.cpp)
 };
-/// Null where it is not preloaded.
+/// Null if the library's front is not preloaded.
 const library_front* front_of(const known_library& of);
 
 }  // namespace cufault::injector

@@ -1,10 +1,11 @@
 /* SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors */
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What stands in front of driver functions. Thunk i knows no signature: it counts the call in this thread's counts[i] and jumps to
-   entries[i], the driver's function, with every argument where it was. Where a rule may hold, or the function is not known yet,
-   entries[i] is cufault_armed; a thread without counts goes to cufault_first_call. Both lay the argument registers down and ask
-   cufault_intercept. A watched call (watch.cpp) comes to cufault_watched, which makes it and looks at its result. Where nothing comes after the call they restore the registers and jump: no frame of this library is left, and the caller's
-   stack is not read. Otherwise cufault_intercept makes the call with cufault_forward. The names that programs link against are thunks, too. */
+/* Thunks in front of driver functions. Thunk i knows no signature: it counts the call in this thread's counts[i] and jumps to
+   entries[i], the driver's function, with all arguments in place. If a rule may hold, or the function is not known yet, entries[i] is
+   cufault_armed; a thread without counts goes to cufault_first_call. Both save the argument registers and ask cufault_intercept. If
+   nothing follows the call, they restore the registers and jump: no frame of this library remains, and the caller's stack is not read.
+   Otherwise cufault_intercept makes the call by cufault_forward. A watched call (watch.cpp) goes to cufault_watched, which makes it and
+   checks its result. The names that programs link against are thunks too. */
 #include "harness/injector/argument_registers.h"
 #include "harness/injector/thunks.h"
 
@@ -67,7 +68,7 @@ cufault_armed:
         .cfi_endproc
         .size cufault_armed, . - cufault_armed
 
-        /* Lays down in the thread's thread_calls that the call is in flight, copies what may be arguments on the stack, and calls. */
+        /* Marks the call as in flight in the thread's thread_calls, copies possible arguments on the stack, and calls. */
         .globl cufault_watched
         .hidden cufault_watched
         .type cufault_watched, %function
@@ -246,7 +247,7 @@ cufault_forward:
         .size name, CUFAULT_THUNK_SIZE;
 #include "driver_exports.inc"
 
-        /* Where thunks jump to. A linked name may be called before anything here was made ready. */
+        /* Targets of the thunks. A linked name may be called before this library is initialised. */
         .data
         .balign 8
         .globl cufault_entries

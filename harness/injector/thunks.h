@@ -1,16 +1,17 @@
 /* SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors */
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Between thunks.S and calls.cpp. */
+/* Shared by thunks.S and calls.cpp. */
 #pragma once
 
-/* One for each function and library that resolved it; the first ones are the names that programs link against. */
+/* One slot for each function and library that resolved it; the first slots are the names that programs link against. */
 #define CUFAULT_SLOTS 16384
 #define CUFAULT_THUNK_SIZE 64
 /* sizeof(call_frame) */
 #define CUFAULT_FRAME_SIZE 208
-/* No function takes more on the stack: of cudnn.h, cudnnNormalizationBackward takes 27 words there; cuIpcOpenMemHandle takes 64 bytes by value. */
+/* The largest size of arguments on the stack: cudnnNormalizationBackward in cudnn.h takes 27 words, cuIpcOpenMemHandle 64 bytes by
+   value. */
 #define CUFAULT_STACK_COPIED 256
-/* thread_calls, behind the counts of a thread */
+/* Offset of thread_calls, after the counts of a thread */
 #define CUFAULT_CALLS_AT (8 * CUFAULT_SLOTS)
 #define CUFAULT_CALLS_KEPT 256
 
@@ -32,13 +33,13 @@ struct call_frame {
 };
 static_assert(sizeof(call_frame) == CUFAULT_FRAME_SIZE && offsetof(call_frame, caller) == 72);
 
-/// What becomes of a call: in two registers.
+/// Outcome of a call, returned in two registers.
 struct call_outcome {
   std::int64_t result;  ///< what the caller gets, if there is no target
   void* target;         ///< jumped to with the frame's arguments, as if this library were not there
 };
 
-/// What a thread calls, kept by calls that are watched (watch.cpp). The layout is that of thunks.S.
+/// Calls of a thread in flight, kept for watched functions (watch.cpp). thunks.S knows the layout.
 struct thread_calls {
   std::uint32_t thread;                              ///< as gettid() has it
   std::uint32_t depth;                               ///< of calls in flight, one inside the other
@@ -53,20 +54,20 @@ using stack_copy = std::array<std::uint64_t, CUFAULT_STACK_COPIED / 8>;
 
 extern "C" {
 extern std::array<char[CUFAULT_THUNK_SIZE], CUFAULT_SLOTS> cufault_thunks;
-/// Where thunk i jumps to.
+/// Target of thunk i.
 extern std::array<std::atomic<void*>, CUFAULT_SLOTS> cufault_entries;
-/// This thread's calls by slot; null in a thread that made none. In the part of thread-local memory that is there from the start.
+/// This thread's counts by slot; null before its first call. Lies in the initial part of thread-local memory.
 extern thread_local std::uint64_t* cufault_counts __attribute__((tls_model("initial-exec")));
-/// Makes thunk i's calls come to cufault_intercept.
+/// Entry that sends calls of thunk i to cufault_intercept.
 void cufault_armed();
-/// Makes thunk i's calls of cufault_reals[i] watched ones. x86-64 only.
+/// Entry that watches calls of cufault_reals[i]. x86-64 only.
 void cufault_watched();
 extern std::array<std::atomic<void*>, CUFAULT_SLOTS> cufault_reals;
-/// A call that was watched returned something else than 0.
+/// Called if a watched call returned another value than 0.
 void cufault_call_failed(std::uint32_t slot, std::int32_t result);
-/// `first` if the thread of thunk `slot`'s caller has no counts yet.
+/// `first`: the thread that called thunk `slot` has no counts yet.
 call_outcome cufault_intercept(std::uint32_t slot, call_frame* frame, bool first);
-/// Makes the call with the frame's arguments in registers and these on the stack. Returns what it returned.
+/// Makes the call with the frame's arguments in registers and `on_stack`. Returns the call's result.
 std::int64_t cufault_forward(void* function, const call_frame* frame, const stack_copy* on_stack);
 }
 #endif

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// What `cufault why` reads of a process: which calls are in flight (thread_calls), and lines of what failed, in a file of its own in the
-// folder CUFAULT_WATCH. Lines are those of the driver's error log, with the date and the call in flight in front, in UTC:
+// What `cufault why` reads of a process: the calls in flight (thread_calls), and lines of failures in a file of its own in the folder
+// CUFAULT_WATCH. Each is a line of the driver's error log after the date and the call in flight, in UTC:
 //   2026-11-27 cublasCreate_v2#12 [22:21:32.099][25642][CUDA][E] Returning 719 (CUDA_ERROR_LAUNCH_FAILED) from cuMemFree_v2
 //   2026-11-27 cublasCreate_v2#12 [22:21:32.101][25642][cublas][E] returned CUBLAS_STATUS_INTERNAL_ERROR to program
-// A process may be dying when it calls: nothing here locks or allocates.
+// The process may be dying: nothing here locks or allocates.
 #include "harness/injector/counts.hpp"
 #include "harness/injector/slots.hpp"
 
@@ -23,9 +23,9 @@
 namespace cufault::injector {
 namespace {
 
-constexpr int result_not_ready = 600;  // of an event or stream that is asked; no failure
+constexpr int result_not_ready = 600;  // an event or stream that is not ready: no failure
 
-/// Text of bounded length; what does not fit is left out.
+/// Text of bounded length; drops what does not fit.
 class short_text {
  public:
   void add(std::string_view text) {
@@ -39,7 +39,7 @@ class short_text {
     for (auto width = end - text.data(); width < digits; ++width) add("0");
     add({text.data(), static_cast<std::size_t>(end - text.data())});
   }
-  void end_line() { all_[used_++] = '\n'; }  // for which there is room
+  void end_line() { all_[used_++] = '\n'; }  // space for it is reserved
   [[nodiscard]] const char* c_str() {
     all_[used_] = '\0';
     return all_.data();
@@ -47,14 +47,14 @@ class short_text {
   [[nodiscard]] std::string_view view() const { return {all_.data(), used_}; }
 
  private:
-  std::array<char, 4096> all_;  // not filled: many calls may fail
+  std::array<char, 4096> all_;  // uninitialised, because many calls may fail
   std::size_t used_ = 0;
 };
 
-/// Lines that were written.
+/// Hashes of the lines already written.
 constinit std::array<std::atomic<std::uint64_t>, 256> seen_lines{};
 
-/// The call in flight that a message belongs to: the outermost of a library, else the outermost. Null: none.
+/// The call in flight to which a message belongs: the outermost of a library, else the outermost. Null if there is none.
 const slot* call_in_flight(const thread_calls* now, std::uint32_t& number) {
   if (now == nullptr || now->depth == 0) return nullptr;
   std::uint32_t at = 0;
@@ -69,8 +69,8 @@ thread_calls* calls_of_this_thread() {
   return cufault_counts != nullptr ? &reinterpret_cast<counts_block*>(cufault_counts)->now : nullptr;
 }
 
-/// Whether no such line was written yet. Of messages in which the driver says which call returned what, that counts: its reasons can name each
-/// kernel of a library. Of those 192 are written in a process, and 64 others.
+/// True if no equal line was written yet. Of a message that tells which call returned what, only that part is compared; 192 of these are
+/// kept, and 64 others (reasons), since reasons can name each kernel of a library.
 bool is_new(std::string_view text, const void* call) {
   const auto returns = std::min(text.find("Returning "), text.find("returned "));
   const bool tells_result = returns != text.npos;
@@ -86,8 +86,8 @@ bool is_new(std::string_view text, const void* call) {
   return false;
 }
 
-/// What the driver said in a call, and had said before in another call of the same function: the first two, a reason and its code. Written
-/// only where this call fails, too.
+/// The first two messages (a reason and its code) that the driver already wrote in another call of the function. Written only if this call
+/// fails too.
 struct repeated_messages {
   const slot* call;
   std::uint32_t number, count;
@@ -107,7 +107,7 @@ void remember_repeated(const slot* call, std::uint32_t number, std::string_view 
   kept[text.size()] = '\0';
 }
 
-/// That a launcher gave this process; "" where none did.
+/// Rank that a launcher gave this process; "" without one.
 const char* rank_of_process() {
   for (const char* variable : {"RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK"})
     if (const char* rank = environment(variable); rank != nullptr && *rank != '\0') return rank;
@@ -157,7 +157,7 @@ void write_line_of_call(const slot* call, std::uint32_t number, std::string_view
   file.add("pid");
   file.add(static_cast<std::uint64_t>(getpid()));
   file.add(".log");
-  int cancelled = 0;  // not here, where it would be
+  int cancelled = 0;  // no cancellation here, where the write would be a cancellation point
   pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancelled);
   if (const int opened = open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0600);
       opened >= 0) {
@@ -167,7 +167,7 @@ void write_line_of_call(const slot* call, std::uint32_t number, std::string_view
   pthread_setcancelstate(cancelled, nullptr);
 }
 
-/// Each line once for each function.
+/// Writes each line once for each function.
 void write_failure(const slot* call, std::uint32_t number, std::string_view who, std::string_view text) {
   const bool of_driver = who == "CUDA";
   if (!is_new(text, call)) {
@@ -182,7 +182,7 @@ void write_failure(const slot* call, std::uint32_t number, std::string_view who,
   write_line_of_call(call, number, who, text);
 }
 
-/// In the thread whose call fails, while it is made.
+/// Called in the thread whose call fails, during that call.
 void take_message(void*, unsigned, char* message, std::size_t length) {
   if (left_alone::now()) return;  // a call of this library, not of the program
   const int before = errno;

@@ -18,7 +18,7 @@ const std::string fault_probe = tree + "/bin/injector_fault_probe";
 
 class faults : public injector {
  protected:
-  /// What came of each word.
+  /// Result of each word.
   std::string said(const std::string& words, const std::string& rule = "", const std::string& more = "") {
     const auto all = lines_of(fault_probe + " " + words, rule.empty() ? "" : rules(rule), more);
     return all.empty() ? "nothing" : all.back();

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// Whatever somebody writes as a rule, it is refused in one line, or it is one that can act as it says.
+// Any text is either refused in one line, or a rule that can act as it says.
 #include "harness/injector/rules.hpp"
 
 #include <nlohmann/json.hpp>
@@ -56,7 +56,7 @@ void use(const rule& r) {
   }
 }
 
-/// What a text says, JSON can say too.
+/// JSON can express every text.
 void use_text(const rule& r) {
   use(r);
   if (std::any_of(r.function.begin(), r.function.end(), [](char c) { return c < ' ' || c > '~'; })) return;

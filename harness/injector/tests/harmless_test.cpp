@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// The injector does no harm: beside other libraries that stand in front of the driver, on unusual stacks, in threads that are cancelled.
+// The injector is harmless beside other interposing libraries, on unusual stacks, and in cancelled threads.
 #include "harness/injector/tests/injector_fixture.hpp"
 
 namespace cufault {
@@ -86,7 +86,7 @@ TEST_F(harmless, sees_a_call_once_that_a_shim_makes_after_another) {
 class beside_a_sharer : public harmless {
  protected:
   const std::string in_front = library + ":" + sharer, behind = sharer + ":" + library;
-  /// Of a library that does not let a process go on, none after a while.
+  /// Lines of a process with a library that may hang it; none after a while.
   std::vector<std::string> within_time(const std::string& preload, const std::string& program,
                                        const std::string& rules = "", const std::string& more = "") {
     fs::remove(log());
@@ -202,7 +202,7 @@ TEST_F(harmless, ends_no_cancelled_thread_where_it_writes_its_log) {
   EXPECT_THAT(events("call"), SizeIs(1)) << "its line is whole";
   EXPECT_THAT(said(allocates, no_memory), ElementsAre("returned 2"));
   EXPECT_THAT(events("injected"), SizeIs(1));
-  // Where the log cannot be written, what is said on standard error instead.
+  // If the log cannot be written, standard error gets the message.
   EXPECT_THAT(said(allocates, no_memory, "CUFAULT_LOG=" + folder.string()), Contains("returned 2"));
 }
 
@@ -246,7 +246,7 @@ TEST_F(harmless, works_in_programs_with_the_address_sanitizer) {
     const std::string program = tree + "/bin/injector_asan_" + form + "_probe";
     if (!fs::exists(program)) continue;
     ++tried;
-    std::string runtime;  // which says itself that it must come first
+    std::string runtime;  // says itself that it must come first
     if (form == "shared") {
       const auto file = run(settings, "", program + " files_of malloc");
       ASSERT_THAT(file, ElementsAre(HasSubstr("asan"))) << form;

@@ -38,7 +38,7 @@ TEST_F(inject_command, becomes_the_command) {
 }
 
 TEST_F(inject_command, does_not_run_the_command_by_wrong_rules_unless_it_is_lenient) {
-  if (!emulated) {  // else echo is of another processor than the injector
+  if (!emulated) {  // else echo runs on another processor than the injector
     EXPECT_THAT(cli("inject -- echo it ran"), ElementsAre("it ran", nothing_given, "exit code 0"));
   }
   EXPECT_THAT(cli("inject --lenient --fail cuMemAlloc_v2:x=OUT_OF_MEMORY -- " + probe + " allocate 1"),
@@ -107,7 +107,7 @@ TEST_F(inject_command, tells_of_each_rule_that_never_acted_why) {
       << "each process counts its own calls";
   EXPECT_THAT(told("--fail cuMemFree=INVALID_VALUE", probe + " version"),
               ElementsAre("cufault: rule 0 (cuMemFree) never acted: cuMemFree was never called"));
-  if (!emulated) {  // else the shell is of another processor
+  if (!emulated) {  // else the shell runs on another processor
     EXPECT_THAT(
         told("--fail cuMemAlloc=OUT_OF_MEMORY", "sh -c 'env -u LD_PRELOAD " + four + "'"),
         ElementsAre(never + "cuMemAlloc was never called, and no other call was seen: programs that are "

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// libcufault.so in front of a fake driver (programs/fake_driver.cpp), in a process that reaches it in every way (programs/probe.cpp).
+// Runs libcufault.so before a fake driver (programs/fake_driver.cpp), in a process that reaches it in every way (programs/probe.cpp).
 #pragma once
 
 #include "harness/injector/tests/tested_tree.hpp"
@@ -29,7 +29,7 @@ namespace cufault {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-/// In front of VARIABLE=VALUE PROGRAM.
+/// Precedes VARIABLE=VALUE PROGRAM.
 inline const std::string with_variable = emulated ? emulator + " -E" : "env";
 inline const std::string library = tree + "/lib/cufault/libcufault.so",
                          host_library = tree + "/lib/cufault/libcufault_host.so",
@@ -50,7 +50,7 @@ class injector : public testing::Test {
   injector& operator=(const injector&) = delete;
 
  protected:
-  /// What the probe says in its lines, standard error included.
+  /// Lines of the probe, with standard error.
   std::vector<std::string> lines(const std::string& what, const std::string& rules = "",
                                  const std::string& more = "") {
     return lines_of(probe + " " + what, rules, more);
@@ -58,13 +58,13 @@ class injector : public testing::Test {
   std::vector<std::string> without_preload(const std::string& what) {
     return run("", "", probe + " " + what);
   }
-  /// Likewise of another program.
+  /// The same for another program.
   std::vector<std::string> lines_of(const std::string& program, const std::string& rules = "",
                                     const std::string& more = "") {
     const std::string quoted = rules.empty() ? "" : "CUFAULT_RULES='" + rules + "' ";
     return run("CUFAULT_LOG=" + log().string() + " " + quoted + more, library, program);
   }
-  /// What the probe says where libcufault_host.so is preloaded too.
+  /// Lines of the probe with libcufault_host.so preloaded too.
   std::vector<std::string> lines_with_host(const std::string& what, const std::string& rules,
                                            const std::string& more = "") {
     return run("CUFAULT_LOG=" + log().string() + " CUFAULT_RULES='" + rules + "' " + more,
@@ -77,7 +77,7 @@ class injector : public testing::Test {
                    " LD_PRELOAD=" + preload + " " + program + " 2>&1");
   }
 
-  /// What `cufault WORDS` prints, and its exit code.
+  /// Output of `cufault WORDS`, and its exit code.
   static std::vector<std::string> cli(const std::string& words) {
     return said_with_emulator("env ASAN_OPTIONS=verify_asan_link_order=0 LD_LIBRARY_PATH=" + driver_folder +
                               " " + tested_command + " " + emulating(words, tree + "/bin/injector_") +
@@ -92,7 +92,7 @@ class injector : public testing::Test {
       if (auto each = json::parse(line); each["event"] == event) found.push_back(std::move(each));
     return found;
   }
-  /// Calls by function and the library that resolved it: "cuMemAlloc_v2 by injector_probe".
+  /// Number of calls by function and resolving library: "cuMemAlloc_v2 by injector_probe".
   [[nodiscard]] std::map<std::string, int> counts() const {
     std::map<std::string, int> all;
     for (const json& each : events("calls"))
@@ -104,9 +104,9 @@ class injector : public testing::Test {
   fs::path folder;
 };
 
-/// That a file of `cufault trace --chrome` has the Trace Event Format, as far as cufault uses it: an object with traceEvents, which are complete events
-/// (X) and names of processes (M). Complete events of one thread lie one behind the other or one inside the other: viewers drop what overlaps
-/// otherwise. Times are microseconds with three decimals.
+/// Checks that a file of `cufault trace --chrome` has the Trace Event Format, as far as cufault uses it: an object with traceEvents, which
+/// are complete events (X) and names of processes (M). Complete events of a thread must be disjoint or nested, since viewers drop others.
+/// Times are microseconds with three decimals.
 inline json read_trace_events(const fs::path& file) {
   std::ifstream in(file);
   const std::string text(std::istreambuf_iterator<char>(in), {});
@@ -136,13 +136,13 @@ inline json read_trace_events(const fs::path& file) {
     EXPECT_GT(began, 0);
     EXPECT_GE(took, 0);
     called.insert(each["pid"].get<long>());
-    threads[{each["pid"], each["tid"]}].emplace(std::pair{began, -took}, each["name"]);  // an outer one first
+    threads[{each["pid"], each["tid"]}].emplace(std::pair{began, -took}, each["name"]);  // outer events first
   }
   EXPECT_TRUE(std::includes(named.begin(), named.end(), called.begin(), called.end()))
       << "each process has a name";
   constexpr double rounding = 0.0015;  // of a sum of two times with three decimals
   for (const auto& [thread, calls] : threads) {
-    std::vector<double> ends;  // of calls that are not over
+    std::vector<double> ends;  // of calls that have not ended
     for (const auto& [time, name] : calls) {
       const auto [began, minus_took] = time;
       while (!ends.empty() && ends.back() <= began + rounding) ends.pop_back();

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// What is told of calls and injections: counts, the log, and where it goes.
+// Reports of calls and injections: counts, the log, and its destination.
 #include "harness/injector/tests/injector_fixture.hpp"
 
 #include <set>

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// What rules make of calls, of whichever way they came.
+// Effects of rules on calls that arrive in every way.
 #include "harness/injector/tests/injector_fixture.hpp"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// Rules for functions of libraries, on a libcublas that stands in for NVIDIA's (programs/fake_blas.cpp), in each way that programs call it, and on
-// a libcudart (programs/fake_cudart.cpp).
+// Rules for functions of libraries, on a stand-in libcublas (programs/fake_blas.cpp) that programs call in every way, and on a stand-in
+// libcudart (programs/fake_cudart.cpp).
 #include "harness/injector/tests/injector_fixture.hpp"
 
 #include <set>
@@ -37,7 +37,7 @@ class libraries : public injector {
     const std::string quoted = rule.empty() ? "" : " CUFAULT_RULES='" + rules(rule) + "' ";
     return run("CUFAULT_LOG=" + log().string() + quoted + " " + more, preload, program);
   }
-  /// What a program says under rules for cuBLAS.
+  /// Lines of a program under rules for cuBLAS.
   std::vector<std::string> said(const std::string& program, const std::string& rule = "",
                                 const std::string& more = "") {
     return under(front("cublas") + library, program, rule, more);
@@ -283,7 +283,7 @@ TEST_F(libraries, that_are_never_loaded_meet_no_rule) {
 
 class runtime : public libraries {
  protected:
-  /// What the probe's calls return under rules for the runtime.
+  /// Results of the probe's calls under rules for the runtime.
   std::vector<std::string> calls(const std::string& words, const std::string& rule = "") {
     fs::remove(log());
     return under(front("cudart") + library, launch_probe + " " + words, rule);
@@ -392,7 +392,7 @@ TEST_F(library_command, stands_in_front_of_libraries_that_rules_name) {
                   "sh -c 'echo "
                   "$LD_PRELOAD'"),
               ElementsAre(front("cublas") + front("cublasLt") + library, "exit code 0"));
-  setenv("CUFAULT_FAIL", "cublasSgemm:1=ALLOC_FAILED", 1);  // as the pytest plugin has it
+  setenv("CUFAULT_FAIL", "cublasSgemm:1=ALLOC_FAILED", 1);  // like the pytest plugin
   const auto by_environment = cli("inject --log /dev/null -- " + linked_probe + " linked 2");
   unsetenv("CUFAULT_FAIL");
   EXPECT_THAT(by_environment, ElementsAre("3 0 made 1", "exit code 0"));

@@ -12,7 +12,7 @@ using testing::EndsWith;
 using testing::IsEmpty;
 using testing::StartsWith;
 
-/// NVIDIA's own libraries on the fake driver. They get as far as asking for its functions and starting it.
+/// NVIDIA's libraries on the fake driver. They get as far as looking up its functions and starting it.
 class injector_of_libraries : public injector {
  protected:
   void SetUp() override {
@@ -64,7 +64,7 @@ TEST_F(injector_of_libraries, stands_between_a_runtime_and_its_driver) {
               ElementsAre("cudaSuccess 12020"));
 }
 
-/// A runtime starts on NVIDIA's own driver alone, so that this needs a GPU; no library of the toolkit, for it is linked in.
+/// A runtime starts only on NVIDIA's driver, so this needs a GPU; no library of the toolkit, because it is linked statically.
 class injector_of_a_runtime : public injector {
  protected:
   void SetUp() override {

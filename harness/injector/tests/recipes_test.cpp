@@ -11,7 +11,7 @@ struct shown_command {
   std::vector<std::string> output;
 };
 
-/// Of the blocks of the page: a line behind "$ " is a command, the lines up to the next one are its output.
+/// From the blocks of the page: a line after "$ " is a command, the lines up to the next one are its output.
 std::vector<shown_command> commands_of(const char* page) {
   std::vector<shown_command> all;
   std::ifstream in(page);

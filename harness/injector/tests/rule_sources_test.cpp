@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// Where rules come from, when they change, and which are refused.
+// Sources of rules, their changes, and refusals.
 #include "harness/injector/tests/injector_fixture.hpp"
 
 namespace cufault {

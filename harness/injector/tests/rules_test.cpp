@@ -24,7 +24,7 @@ namespace {
 
 using testing::HasSubstr;
 
-/// Of rules, or of a configuration of faultinj.
+/// Parses rules, or a configuration of faultinj.
 rule_set parsed(const std::string& each) {
   const bool of_faultinj = each.find("Faults\"") != each.npos;
   return rules_from(json_cursor{parse_json("rules", of_faultinj ? each : R"({"rules": [)" + each + "]}")});
@@ -103,7 +103,7 @@ TEST(rules, know_codes_that_lose_a_context) {
     EXPECT_FALSE(is_sticky(code)) << code;
 }
 
-// With ci/schemas, which finds each member of a rule in one of these files: what reports/pages/promises.md promises.
+// Together with ci/schemas, which finds each member of a rule in one of these files, this keeps what reports/pages/promises.md promises.
 TEST(rules, of_the_corpus_are_taken_in_each_version) {
   const auto corpus = std::filesystem::path(INJECTOR_README).parent_path() / "tests" / "corpus";
   int files = 0;
@@ -350,7 +350,7 @@ TEST(rules, act_at_random_as_often_as_they_are_to) {
       parsed(
           R"({"function": "cuMemAlloc", "return": "OUT_OF_MEMORY", "probability": 0.01, "hits": 1, "seed": 3})")
           .rules.at(0);
-  // That it did so often already is the injector's to know: each draw counts.
+  // The injector counts how often it acted: here each draw counts.
   int drawn = 0;
   for (std::uint64_t n = 1; n <= 100'000; ++n) drawn += acts_on(r, n, 0);
   EXPECT_GT(drawn, 800);

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// Which build of the injector and of its programs is tested: this one, or one for another processor, whose programs an emulator runs (ci/selftest).
+// The tested build of the injector and its programs: this one, or one for another processor, whose programs an emulator runs (ci/selftest).
 #pragma once
 
 #include "harness/system/tests/said_by.hpp"
@@ -19,18 +19,18 @@ inline std::string from_environment(const char* variable, const char* otherwise)
   return value != nullptr ? value : otherwise;
 }
 
-/// This build and its command: each program of tests defines them.
+/// This build and its command; each test program defines them.
 extern const char* const build_tree;
 extern const char* const build_command;
 
 inline const std::string tree = from_environment("CUFAULT_TESTED_TREE", build_tree);
-/// What runs programs of the tree, with its options; empty where none is needed.
+/// Runs programs of the tree, with its options; empty if none is needed.
 inline const std::string emulator = from_environment("CUFAULT_TESTED_UNDER", "");
 inline const bool emulated = !emulator.empty();
-/// The command itself is of this processor. It takes the libraries of the tree that it lies in, so ci/selftest copies it into that of another processor.
+/// The command is built for this processor. It uses the libraries of its own tree, so ci/selftest copies it into that of another processor.
 inline const std::string tested_command = emulated ? tree + "/bin/cufault" : std::string(build_command);
 
-/// A command line in which the emulator, if there is one, runs each program whose path begins with this.
+/// A command line in which the emulator, if there is one, runs each program whose path begins with `program`.
 inline std::string emulating(const std::string& words, const std::string& program) {
   if (!emulated) return words;
   static const std::regex special(R"([.^$|()\[\]{}*+?\\])");
@@ -38,7 +38,7 @@ inline std::string emulating(const std::string& words, const std::string& progra
   return std::regex_replace(words, std::regex("(^|[ '])" + path), "$1" + emulator + " " + program);
 }
 
-/// Likewise of the words of a command.
+/// The same for the words of a command.
 inline std::vector<std::string> emulating(std::vector<std::string> command) {
   if (emulated && command.at(0).starts_with(tree)) {
     std::istringstream in(emulator);
@@ -48,7 +48,8 @@ inline std::vector<std::string> emulating(std::vector<std::string> command) {
   return command;
 }
 
-/// What a command line prints. A shell of this processor, which the command starts, cannot load a library of another one; its words about that are left out.
+/// Output of a command line. The command's shell of this processor cannot load a library of another one; its messages about that are
+/// removed.
 inline std::vector<std::string> said_with_emulator(const std::string& command_line) {
   std::vector<std::string> said = said_by(command_line);
   if (emulated)

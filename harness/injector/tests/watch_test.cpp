@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// Calls that are watched (CUFAULT_WATCH), as `cufault why` has them: they are made as they would be without, and those that fail are written.
+// Watched calls (CUFAULT_WATCH), as for `cufault why`: they are made as without it, and failures are written.
 #include "harness/injector/tests/injector_fixture.hpp"
 
 namespace cufault {
@@ -23,7 +23,7 @@ class watch : public injector {
                    " CUFAULT_WATCH=" + (folder / "watch").string() + " " + more + " " + with_variable +
                    " LD_PRELOAD=" + tree + "/lib/cufault/libcufault_why.so " + program + " 2>&1");
   }
-  /// Of all processes.
+  /// Lines of all processes.
   [[nodiscard]] std::vector<std::string> written() const {
     std::vector<std::string> all;
     for (const auto& file : fs::directory_iterator(folder / "watch")) {

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// A program that calls cuBLAS (fake_blas.cpp) in each way that programs do. Built twice: linked with it, and without.
+// A program that calls cuBLAS (fake_blas.cpp) in each way that programs do. Built with a link to it, and without.
 #include "harness/injector/tests/programs/blas_user.hpp"
 
 #include <dlfcn.h>
@@ -35,7 +35,7 @@ void* load(const char* file) {
   return loaded;
 }
 
-/// `multiplies` times N: what each returned, and what came of them.
+/// Calls `multiplies` N times: prints each status and the result.
 template <class Multiplies>
 void say(int n, const Multiplies& multiplies) {
   float c = 0;
@@ -48,7 +48,7 @@ using sgemm = decltype(cublasSgemm_v2);
 
 int multiply(sgemm* function, float* c) {
   const int status = function(nullptr, 0, 0, 1, 1, 1, nullptr, nullptr, 1, nullptr, 1, nullptr, c, 1);
-  return status + 0;  // no jump: the call must come from here
+  return status + 0;  // prevents a tail call
 }
 
 void* number(std::uintptr_t n) {

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// A preloaded library that stands in front of one function of cuBLAS, as profilers do.
+// A preloaded library that interposes one function of cuBLAS, like profilers.
 #include <dlfcn.h>
 
 #include <cstdio>
@@ -13,5 +13,5 @@ extern "C" __attribute__((visibility("default"))) int cublasSgemm_v2(void* handl
   static auto* const next = reinterpret_cast<decltype(&cublasSgemm_v2)>(dlsym(RTLD_NEXT, "cublasSgemm_v2"));
   std::printf("shim ");
   const int status = next(handle, a, b, m, n, k, alpha, x, lda, y, ldb, beta, c, ldc);
-  return status;  // compiled so that the call is no jump: it comes from here
+  return status;  // compiled so that this is no tail call
 }

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// A libcublas for library_test.cpp, in several versions and under several names. It has no device; it looks at its arguments, and calls cuBLASLt as
-// NVIDIA's does. Its functions have the version that NVIDIA's have.
+// A libcublas for library_test.cpp, in several versions and under several names. It has no device; it checks its arguments and calls
+// cuBLASLt, and its functions have the symbol version of NVIDIA's.
 #include <dlfcn.h>
 
 #include <cstddef>
@@ -27,7 +27,7 @@ BLAS int cublasGetVersion_v2(void*, int* version) {
 BLAS std::size_t cublasGetCudartVersion() {
   return FAKE_MAJOR * 1000;
 }
-/// With FAKE_BLAS_FAILS its driver call fails, and so does it, by EXECUTION_FAILED; with "later" from its second call on.
+/// With FAKE_BLAS_FAILS its driver call fails, and it returns EXECUTION_FAILED; with "later" from its second call on.
 BLAS int cublasSgemm_v2(void*, int, int, int, int, int, const float*, const float*, int, const float*, int,
                         const float*, float* c, int) {
   if (const char* fails = std::getenv("FAKE_BLAS_FAILS"); fails != nullptr) {
@@ -46,7 +46,7 @@ BLAS int cublasSgemm_v2_64(void*, int, int, std::int64_t, std::int64_t, std::int
   *c += 64;
   return 0;
 }
-/// 23 arguments, of which 17 lie on the stack of x86-64: 7 (INVALID_VALUE) unless they are the numbers from 1 on.
+/// 23 arguments, 17 of them on the stack of x86-64: 7 (INVALID_VALUE) unless they are the numbers from 1 on.
 BLAS int cublasGemmStridedBatchedEx(void* a, int b, int c, int d, int e, int f, const void* g, const void* h,
                                     int i, int j, long long k, const void* l, int m, int n, long long o,
                                     const void* p, void* q, int r, int s, long long t, int u, int v, int w) {
@@ -64,5 +64,5 @@ BLAS int cublasGemmEx(void*, int, int, int, int, int, const void*, const void*, 
                       int, const void*, void*, int, int, int, int) {
   const int status = cublasLtMatmul(nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr,
                                     nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, 0, nullptr);
-  return status + 0;  // no jump: the call must come from here
+  return status + 0;  // prevents a tail call
 }

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// A libcudart for library_test.cpp. It has no device; a launch adds one to the number that is its kernel's first argument. It keeps the last error
-// of each thread, as NVIDIA's does.
+// A libcudart for library_test.cpp. It has no device; a launch increments the number that is its kernel's first argument. It keeps the last
+// error of each thread, as NVIDIA's does.
 #include "harness/injector/tests/programs/fake_cudart.hpp"
 
 #include <utility>
@@ -41,7 +41,7 @@ CUDART int __cudaLaunchKernel_ptsz(void*, dim3 grid, dim3 block, void** argument
   return launch(grid, block, arguments, shared, stream);
 }
 // NOLINTEND(bugprone-reserved-identifier)
-/// Of no bytes: cudaErrorInvalidValue.
+/// For 0 bytes: cudaErrorInvalidValue.
 CUDART int cudaMalloc(void** pointer, std::size_t bytes) {
   *pointer = nullptr;
   return kept(bytes == 0 ? 1 : 0);

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// What launch_probe.cpp calls of the CUDA runtime (fake_cudart.cpp).
+// Functions of the CUDA runtime that launch_probe.cpp calls (fake_cudart.cpp).
 #pragma once
 
 #include <cstddef>

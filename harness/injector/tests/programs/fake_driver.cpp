@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// A libcuda.so.1 for tests of the injector: no device behind it, but memory that is accounted for (fake_memory.cpp), arguments that are looked
-// at, and the driver's ways to its functions. probe.cpp asks it what arrived.
+// A libcuda.so.1 for tests of the injector. It has no device, but counts memory (fake_memory.cpp), checks arguments, and offers the
+// driver's ways to its functions. probe.cpp asks it what arrived.
 #include <dlfcn.h>
 #include <execinfo.h>
 #include <unistd.h>
@@ -43,7 +43,7 @@ void log(const char* text) {
   char message[8192];
   std::snprintf(message, sizeof message, "%s", text);
   if (to_log != nullptr) to_log(log_data, 0, message, std::strlen(message));
-  // As the driver's log in a file, with one time and thread for all.
+  // Writes to the file of the driver's log, with one time and thread for all lines.
   if (const char* file = std::getenv("CUDA_LOG_FILE"); file != nullptr && *file != '\0')
     if (std::FILE* out = std::fopen(file, "a"); out != nullptr) {
       std::fprintf(out, "[22:21:32.099][25642][CUDA][E] %s\n", text);
@@ -51,7 +51,7 @@ void log(const char* text) {
     }
 }
 }  // namespace
-/// Not there where FAKE_NO_LOG is set, as in drivers before 12.9.
+/// Missing if FAKE_NO_LOG is set, as in drivers before 12.9.
 DRIVER int cuLogsRegisterCallback(log_callback* callback, void* data, void** handle) {
   if (std::getenv("FAKE_NO_LOG") != nullptr) return 801;
   to_log = callback;
@@ -59,7 +59,7 @@ DRIVER int cuLogsRegisterCallback(log_callback* callback, void* data, void** han
   *handle = &to_log;
   return 0;
 }
-/// Fails without an event, and says why; with FAKE_LONG_REASON at length.
+/// Fails without an event and logs why; with FAKE_LONG_REASON at length.
 DRIVER int cuEventRecord(void* event, void*) {
   if (event != nullptr) return 0;
   if (std::getenv("FAKE_NO_LOG") == nullptr) {
@@ -73,7 +73,7 @@ DRIVER int cuEventRecord(void* event, void*) {
   }
   return 400;
 }
-/// Waits for ever, where a signal or a cancellation may end the wait. With FAKE_TELLS it says that it does.
+/// Waits for ever, until a signal or a cancellation. With FAKE_TELLS it reports the wait.
 DRIVER int cuCtxSynchronize() {
   if (std::getenv("FAKE_TELLS") != nullptr) std::fputs("fake: waits\n", stderr);
   for (;;) pause();
@@ -96,7 +96,7 @@ DRIVER int cuModuleGetFunction(const void** function, void*, const char*) {
   return 0;
 }
 
-/// Its eleven arguments, as digits of a number. Five of them lie on the stack of x86-64, three of aarch64.
+/// Returns its eleven arguments as digits of a number. Five are on the stack of x86-64, three of aarch64.
 DRIVER int cuLaunchKernel(void* f, unsigned a, unsigned b, unsigned c, unsigned d, unsigned e, unsigned g,
                           unsigned h, void* i, void** j, void** k) {
   if (f == &kernel) return started;
@@ -105,7 +105,7 @@ DRIVER int cuLaunchKernel(void* f, unsigned a, unsigned b, unsigned c, unsigned 
   for (const unsigned each : {digit(f), a, b, c, d, e, g, h, digit(i)}) number = 10 * number + each;
   return static_cast<int>(number + digit(j) + digit(k));
 }
-/// A float, and one by value that is larger than registers.
+/// Takes a float, and a value that is larger than registers.
 DRIVER int cuTexRefSetMipmapLevelBias(void*, float bias) {
   return static_cast<int>(bias * 100);
 }
@@ -113,7 +113,7 @@ DRIVER int cuIpcOpenMemHandle_v2(std::uint64_t* address, ipc_handle handle, unsi
   *address = static_cast<std::uint64_t>(handle.bytes[0] + handle.bytes[63]);
   return static_cast<int>(flags);
 }
-/// The frames of its callers, from the innermost on, in place of a name: "libcuda.so.1+0x1234 ".
+/// Returns the frames of its callers, innermost first, in place of a name: "libcuda.so.1+0x1234 ".
 DRIVER int cuDeviceGetName(char* name, int size, int) {
   std::array<void*, 32> frames{};
   const int count = backtrace(frames.data(), static_cast<int>(frames.size()));
@@ -129,7 +129,7 @@ DRIVER int cuDeviceGetName(char* name, int size, int) {
   }
   return 0;
 }
-/// Not in any cuda.h.
+/// In no cuda.h.
 DRIVER int cuOfALaterDriver(int number) {
   return number + 1;
 }

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// Memory and contexts of the fake driver, as the CUDA Driver API documents them: memory goes with the context that it was allocated in; memory of
-// cuMemCreate lives while its handle has a reference or it is mapped; a destroyed pool lives while something of it is allocated. One device.
+// Memory and contexts of the fake driver, as documented by the CUDA Driver API. Memory ends with its context; memory of cuMemCreate lives
+// while its handle has a reference or a mapping; a destroyed pool lives while it has allocations. One device.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -164,7 +164,7 @@ DRIVER int cuMemRetainAllocationHandle(std::uint64_t* handle, std::uint64_t addr
   return 0;
 }
 
-/// Device memory is the program's own here.
+/// Device memory is the program's own memory here.
 DRIVER int cuMemcpyHtoD_v2(std::uint64_t to, const void* from, std::size_t bytes) {
   std::memcpy(reinterpret_cast<void*>(to), from, bytes);  // NOLINT(performance-no-int-to-ptr)
   return 0;

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// What faults_test.cpp runs. Each word is a call, and what came of it is said: contexts that are lost, work that is dropped, call stacks.
+// Run by faults_test.cpp. Each word is a call whose result is printed: lost contexts, dropped work, call stacks.
 #include <dlfcn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -37,7 +37,7 @@ int allocate() {
   return cuMemAlloc_v2(&address, 1);
 }
 
-// Two ways to one call. The result is used behind it, so that neither is a jump.
+// Two call sites. Using the result afterwards prevents a tail call.
 __attribute__((noinline)) int call_site() {
   const int result = allocate();
   asm volatile("" : : "r"(result));
@@ -53,7 +53,7 @@ __attribute__((noinline)) int other_way() {
   asm volatile("" : : "r"(result), "r"(1));
   return result;
 }
-/// Two ways to a library's call.
+/// Two call sites of a library.
 __attribute__((noinline)) int one_way_by_library() {
   std::uint64_t address = 0;
   const int result = library_allocates(&address, 1);
@@ -66,7 +66,7 @@ __attribute__((noinline)) int other_way_by_library() {
   asm volatile("" : : "r"(result), "r"(1));
   return result;
 }
-/// Deeper than what is told of a stack.
+/// Deeper than a reported stack.
 __attribute__((noinline)) int deep_way(int depth) {
   const int result = depth == 0 ? call_site() : deep_way(depth - 1);
   asm volatile("" : : "r"(result));
@@ -93,7 +93,7 @@ std::string result_of(const std::string& word, contexts& all) {
       const int result = cuDriverGetVersion(&version);
       return said(result) + ":" + said(version);
     }
-    case 'k':  // what the fake driver makes of its arguments, if it is called
+    case 'k':  // result of the fake driver with these arguments, if it is called
       return said(cuLaunchKernel(nullptr, 1, 1, 1, 1, 1, 1, 1, nullptr, nullptr, nullptr));
     case 'c':
       return said(cuCtxCreate_v2(&all.made, 0, device));

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// A program that launches kernels and asks for the last error. Its words are calls, of which it prints the results in one line, and then how many
-// launches were made. A word behind "thread" is called in a thread of its own.
+// A program that launches kernels and asks for the last error. Its words are calls; it prints their results in one line, then the number of
+// launches. A word after "thread" is called in its own thread.
 #include "harness/injector/tests/programs/fake_cudart.hpp"
 
 #include <dlfcn.h>
@@ -21,8 +21,7 @@ int made = 0;
 template <class Launch>
 int launch(Launch* function) {
   void* arguments[]{&made};
-  return function(nullptr, {1, 2, 3}, {4, 5, 6}, arguments, 7, nullptr) +
-         0;  // no jump: it is called from here
+  return function(nullptr, {1, 2, 3}, {4, 5, 6}, arguments, 7, nullptr) + 0;  // prevents a tail call
 }
 
 int allocate(std::size_t bytes) {

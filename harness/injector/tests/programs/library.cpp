@@ -19,10 +19,10 @@ int calls_alloc(std::uint64_t* address, std::size_t bytes) {
   auto* function = reinterpret_cast<int (*)(std::uint64_t*, std::size_t)>(
       dlsym(dlopen("libcuda.so.1", RTLD_LAZY), "cuMemAlloc_v2"));
   const int result = function(address, bytes);
-  return result + 0;  // no jump: the call must come from here
+  return result + 0;  // prevents a tail call
 }
 
-/// A function that somebody else resolved.
+/// Calls a function that another file resolved.
 int calls_anothers(int (*function)(std::uint64_t*, std::size_t), std::uint64_t* address, std::size_t bytes) {
   const int result = function(address, bytes);
   return result + 0;
@@ -38,7 +38,7 @@ void at_fork() {
 
 }  // namespace
 
-/// Earlier than the constructors of what was preloaded before it.
+/// Runs before the constructors of earlier preloaded libraries.
 __attribute__((constructor)) static void begin() {
   if (std::getenv("HANDLE_FORKS") != nullptr) pthread_atfork(at_fork, at_fork, at_fork);
   const char* rules = std::getenv("SET_RULES_AT_THE_START");
@@ -46,7 +46,7 @@ __attribute__((constructor)) static void begin() {
   if (rules != nullptr && set != nullptr) set(rules);
 }
 
-/// Later than the destructors of what was preloaded.
+/// Runs after the destructors of preloaded libraries.
 __attribute__((destructor)) static void end() {
   int version = 0;
   if (std::getenv("CALL_AT_THE_END") != nullptr)
@@ -62,12 +62,12 @@ LIBRARY void* library_resolves(const char* name) {
 LIBRARY int library_allocates(std::uint64_t* address, std::size_t bytes) {
   auto* function = reinterpret_cast<decltype(&calls_alloc)>(library_resolves("cuMemAlloc_v2"));
   const int result = function(address, bytes);
-  asm volatile("" : : "r"(result));  // no jump, as above
+  asm volatile("" : : "r"(result));  // prevents a tail call
   return result;
 }
-/// As a library that stands in front of the driver does.
+/// Resolves like an interposing library.
 LIBRARY void* library_resolves_next(const char* name) {
   void* found = dlsym(RTLD_NEXT, name);
-  asm volatile("" : : "r"(found));  // no jump, as above
+  asm volatile("" : : "r"(found));  // prevents a tail call
   return found;
 }

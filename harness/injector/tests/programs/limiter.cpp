@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// A preloaded library that stands in front of dlsym, as those do that share a GPU: allocations beyond 1000 bytes fail, however the function was
+// A preloaded library that interposes dlsym, like those that share a GPU: allocations beyond 1000 bytes fail, however the function was
 // resolved.
 #include <dlfcn.h>
 
@@ -15,7 +15,7 @@ namespace {
 
 using dlsym_function = void*(void*, const char*);
 
-/// As they all do: by the C library's oldest version of it.
+/// As in all such libraries: the C library's oldest version of dlsym.
 dlsym_function* real_dlsym() {
 #if defined(__x86_64__)
   static auto* const real = reinterpret_cast<dlsym_function*>(dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.2.5"));

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// An allocator in place of the C library's, which frees nothing but its own, and has no strdup, as jemalloc. Where it holds its
-// lock, an allocation of 4242 bytes is interrupted, and one of 4243 asks the system for memory.
+// An allocator in place of the C library's, which frees only its own blocks and has no strdup, like jemalloc. While it holds its lock, an
+// allocation of 4242 bytes is interrupted, and one of 4243 asks the system for memory.
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -56,7 +56,7 @@ ALLOCATOR void* malloc(std::size_t size) {
   return take(size, 16);
 }
 ALLOCATOR void* calloc(std::size_t count, std::size_t size) {
-  return take(count * size, 16);  // fresh, so zero
+  return take(count * size, 16);  // new memory is zero
 }
 ALLOCATOR void* realloc(void* memory, std::size_t size) {
   void* larger = take(size, 16);

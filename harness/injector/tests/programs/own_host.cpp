@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// A library with functions of the host of its own, as sanitizers and coverage tools bring them.
+// A library with host functions of its own, like sanitizers and coverage tools.
 #include <sys/syscall.h>
 #include <sys/types.h>
 #include <unistd.h>

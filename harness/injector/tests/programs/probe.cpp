@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// What tests of the injector run, with libcufault.so preloaded and without: reaches the fake driver in one way and says what came of it.
+// Run by tests of the injector with and without libcufault.so: reaches the fake driver in one way and prints the result.
 #include <dlfcn.h>
 #include <poll.h>
 #include <sys/mman.h>
@@ -68,7 +68,7 @@ void* by_v1(const char* symbol) {
   as<look_up_v1>(by_dlsym("cuGetProcAddress"))(symbol, &found, 11030, 0);
   return found;
 }
-/// As the runtime does: it asks the look-up function for the look-up function, and goes on with that.
+/// Like the runtime: asks the look-up function for the look-up function, and uses that.
 void* by_looked_up_look_up(const char* symbol) {
   void* found = nullptr;
   int status = 0;
@@ -81,7 +81,7 @@ int allocate(alloc* function, std::size_t bytes = 100) {
   return function(&last_address, bytes);
 }
 
-/// "0 0 2 0": what so many calls came to.
+/// Results of so many calls: "0 0 2 0".
 void say_results(int calls, const std::function<int()>& call) {
   for (int i = 0; i < calls; ++i) std::printf("%s%d", i == 0 ? "" : " ", call());
   std::printf("\n");
@@ -174,7 +174,7 @@ void forked() {
   }
 }
 
-/// Beside a handler that asks for a variable, and was there first.
+/// Beside an earlier fork handler that reads a variable.
 void forks_beside_a_handler() {
   if (const pid_t child = fork(); child == 0)
     _exit(0);
@@ -183,7 +183,7 @@ void forks_beside_a_handler() {
   std::printf("forked\n");
 }
 
-/// Ends in one of the ways that leave no time for destructors, after three calls.
+/// Ends after three calls in one of the ways that skip destructors.
 void ends(const std::string& how) {
   auto* version = as<int(int*)>(by_v2("cuDriverGetVersion"));
   int number = 0;
@@ -191,7 +191,7 @@ void ends(const std::string& how) {
   if (how == "_exit") _exit(0);
   if (how == "_Exit") _Exit(0);
   if (how == "quick_exit") std::quick_exit(0);
-  if (how == "vfork") {  // the child has this process's memory, and calls nothing
+  if (how == "vfork") {  // the child shares this process's memory, and calls nothing
     if (const pid_t child = vfork(); child == 0) {
       execl("/nonexistent", "nonexistent", nullptr);
       _exit(0);
@@ -205,7 +205,7 @@ void ends(const std::string& how) {
   }
 }
 
-/// What the C library allocates for its callers is freed by whoever frees.
+/// Any allocator's free() gets what the C library allocated for its callers.
 void strings() {
   std::free(strdup("mine"));
   std::free(std::realloc(std::malloc(10), 20));
@@ -214,8 +214,8 @@ void strings() {
   std::printf("freed\n");
 }
 
-/// Words: JSON sets rules; a path is where the log is from then on; a600 allocates 600 bytes, l600 from another library;
-/// f frees what was allocated first; g asks what is free.
+/// Words: JSON sets rules; a path is the log from then on; a600 allocates 600 bytes, l600 from another library; f frees the first
+/// allocation; g asks for the free memory.
 void script(char** words) {
   auto* allocating = as<alloc>(by_v2("cuMemAlloc"));
   auto* theirs = as<int(std::uint64_t*, std::size_t)>(library_resolves("calls_cuMemAlloc"));
@@ -248,7 +248,7 @@ void script(char** words) {
   std::printf("%s\n", said.c_str());
 }
 
-/// Calls in a second thread, which is number 2, and in this one.
+/// Calls in a second thread, number 2, and in this one.
 void two_threads() {
   auto* function = as<alloc>(by_v2("cuMemAlloc"));
   std::printf("%d\n", allocate(function));
@@ -274,13 +274,13 @@ void set_rules() {
   std::printf("%llu calls, %llu injections\n", calls("cuMemAlloc"), injections());
 }
 
-/// At once: nothing but what a test means is ever seen half written.
+/// Replaces atomically, so that only a test itself makes half-written files.
 void replace(const std::string& file, const char* text) {
   std::ofstream(file + ".new") << text;
   std::rename((file + ".new").c_str(), file.c_str());
 }
 
-/// Calls until one comes to `expected`, as long as a test may last.
+/// Calls until one returns `expected`, as long as a test may last.
 void call_until(alloc* function, int expected) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
   while (allocate(function, 0) != expected && std::chrono::steady_clock::now() < end)
@@ -289,7 +289,7 @@ void call_until(alloc* function, int expected) {
   std::fflush(stdout);
 }
 
-/// Until the rules in the file have changed what comes of a call.
+/// Waits until the rules in the file have changed the result of a call.
 void reload(const std::string& file) {
   auto* function = as<alloc>(by_v2("cuMemAlloc"));
   int complaints[2];
@@ -311,7 +311,7 @@ void reload(const std::string& file) {
   say_complaint(0);
 }
 
-/// A forked child has no thread of its parent's but one.
+/// A forked child has only one of its parent's threads.
 void reload_in_child(const std::string& file) {
   auto* function = as<alloc>(by_v2("cuMemAlloc"));
   allocate(function, 0);
@@ -326,7 +326,7 @@ void reload_in_child(const std::string& file) {
   }
 }
 
-/// What a process sets itself goes on in its child, although the file of its rules once changed.
+/// Rules that a process sets itself stay in its child, although the file of its rules changed before.
 void set_in_child(const std::string& file) {
   auto* function = as<alloc>(by_v2("cuMemAlloc"));
   auto* set = as<decltype(cufault_set_rules)>(dlsym(RTLD_DEFAULT, "cufault_set_rules"));
@@ -335,7 +335,7 @@ void set_in_child(const std::string& file) {
   call_until(function, 1);
   if (const pid_t child = fork(); child == 0) {
     set("");
-    // Six looks of its watcher at a file that has not changed since.
+    // Time for six looks of its watcher at the unchanged file.
     int failed = 0;
     for (const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(300);
          std::chrono::steady_clock::now() < end; std::this_thread::sleep_for(std::chrono::milliseconds(5)))
@@ -347,7 +347,7 @@ void set_in_child(const std::string& file) {
   }
 }
 
-/// A rule that acts once, and that is still there when another one came to the file.
+/// A rule that acts once, and that stays when another one is added to the file.
 void same_rules_again(const std::string& file) {
   auto* allocating = as<alloc>(by_v2("cuMemAlloc"));
   auto* version = as<int(int*)>(by_v2("cuDriverGetVersion"));
@@ -364,7 +364,7 @@ void same_rules_again(const std::string& file) {
   std::printf("%d, version %d\n", allocate(allocating, 0), number);
 }
 
-/// As "cublasCreate_v2 in libcublas.so.13", which make a handle, whatever it is.
+/// Any function that makes a handle, such as "cublasCreate_v2 in libcublas.so.13".
 void create(const char* library, const char* function) {
   void* loaded = dlopen(library, RTLD_NOW);
   if (loaded == nullptr) return static_cast<void>(std::printf("%s\n", dlerror()));

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// What harmless_test.cpp runs: processes in which another library, a stack, a thread or an end is unusual.
+// Run by harmless_test.cpp: processes with an unusual library, stack, thread or end.
 #include <dlfcn.h>
 #include <malloc.h>
 #include <pthread.h>
@@ -70,7 +70,7 @@ void in_fiber() {
   fiber_result = cuMemAlloc_v2(&address, 1);
 }
 
-/// A first call from a stack that ends at a page without access.
+/// A first call from a stack that ends at an inaccessible page.
 void guarded_fiber() {
   const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   const std::size_t size = 16 * page;
@@ -86,7 +86,7 @@ void guarded_fiber() {
   std::printf("%d\n", fiber_result);
 }
 
-/// Cancelled where it waits first: in the injector, or in the driver.
+/// Cancelled at its first wait: in the injector, or in the driver.
 void cancelled_in(void* (*work)(void*)) {
   pthread_t thread{};
   pthread_create(&thread, nullptr, work, nullptr);
@@ -126,7 +126,7 @@ int allocates_by_new() {
   }
 }
 
-/// The files in which the program finds functions of the host.
+/// The files in which the program finds host functions.
 void files_of(char** names) {
   for (; *names != nullptr; ++names) {
     Dl_info found{};
@@ -163,7 +163,7 @@ void fork_beside_threads(int count) {
   for (auto& each : all) each.join();
 }
 
-/// What 10,000 sets of rules, each with a call in between, leave behind.
+/// What 10,000 sets of rules, each followed by a call, leave behind.
 void rules_often() {
   auto* set = as<decltype(cufault_set_rules)>(dlsym(RTLD_DEFAULT, "cufault_set_rules"));
   const auto some = [&](int count) {
@@ -200,7 +200,7 @@ void budgets(const std::string& what) {
   const auto create_and_map = [&](std::uint64_t at) {
     call("cuMemCreate", &handle, std::size_t{400}, static_cast<const void*>(nullptr), no_flags);
     call("cuMemMap", at, std::size_t{size}, std::size_t{0}, handle, no_flags);
-    call("cuMemRelease", handle);  // as the samples do: the mapping keeps the memory
+    call("cuMemRelease", handle);  // like the samples: the mapping keeps the memory
   };
   if (what == "mapped") {
     create_and_map(place);
@@ -232,7 +232,7 @@ void budgets(const std::string& what) {
     call("cuCtxCreate_v2", &context, 0U, 3);
     allocate(600);
     call("cuDevicePrimaryCtxRetain", &context, 3);
-    call("cuDevicePrimaryCtxRelease_v2", 3);  // others still have it
+    call("cuDevicePrimaryCtxRelease_v2", 3);  // others still hold it
     const void* current = nullptr;
     call("cuCtxGetCurrent", &current);
     call("cuCtxDestroy_v2", current);
@@ -250,16 +250,16 @@ void budgets(const std::string& what) {
   std::printf("\n");
 }
 
-/// The frames that the driver sees at a call, and what the call returned.
+/// The frames that the driver sees in a call, and the call's result.
 void frames() {
-  for (int i = 0; i < 2; ++i) {  // the first of a thread takes another way
+  for (int i = 0; i < 2; ++i) {  // a thread's first call takes another path
     std::string name(4096, '\0');
     const int result = cuDeviceGetName(name.data(), static_cast<int>(name.size()), 0);
     std::printf("%d %s\n", result, name.c_str());
   }
 }
 
-/// An allocation by a library that was opened in an unusual way, and resolves the function itself.
+/// An allocation by a library that was opened in an unusual way and resolves the function itself.
 void opened(const std::string& how, const char* library) {
   void* loaded = how == "namespace" ? dlmopen(LM_ID_NEWLM, library, RTLD_NOW)
                                     : dlopen(library, RTLD_NOW | (how == "deepbind" ? RTLD_DEEPBIND : 0));
@@ -268,7 +268,7 @@ void opened(const std::string& how, const char* library) {
   std::printf("%d\n", as<alloc>(resolves("calls_cuMemAlloc"))(&address, 1));
 }
 
-/// So many calls of a library's function that takes no argument, as Python's NVML makes them: opened and looked up.
+/// Calls a library's function without arguments so often, opened and looked up as by Python's NVML.
 void calls(const char* library, const char* name, int count) {
   auto* function = as<int()>(dlsym(dlopen(library, RTLD_NOW | RTLD_LOCAL), name));
   for (int i = 0; i < count; ++i) std::printf("%s%d", i == 0 ? "" : " ", function());
@@ -282,7 +282,7 @@ void host() {
   _exit(0);
 }
 
-/// By the first version of the look-up function, asked for the look-up function.
+/// Asks the first version of the look-up function for the look-up function.
 void looks_up_twice() {
   using look_up = int(const char*, void**, int, std::uint64_t);
   auto* first = as<look_up>(dlsym(dlopen("libcuda.so.1", RTLD_LAZY), "cuGetProcAddress"));
@@ -293,7 +293,7 @@ void looks_up_twice() {
   std::printf("%d\n", as<int(int)>(found)(41));
 }
 
-/// Three calls here and two in another thread, and an end.
+/// Three calls here and two in another thread, then an end.
 void ends(const std::string& how, char** words) {
   int version = 0;
   for (int i = 0; i < 3; ++i) cuDriverGetVersion(&version);

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// What nvidia_libraries_test.cpp runs where the CUDA runtime is between a program and the driver: this program has a runtime of its own.
+// Run by nvidia_libraries_test.cpp with the CUDA runtime between a program and the driver: this program links a runtime statically.
 #include <cuda_runtime_api.h>
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace {
 
 using alloc = int(std::uint64_t*, std::size_t);
 
-/// What the function that the runtime handed out makes of an allocation.
+/// Result of an allocation by the function that the runtime returned.
 void say(const char* way, cudaError_t asked, void* function) {
   std::uint64_t address = 0;
   if (asked != cudaSuccess || function == nullptr)

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// A preloaded library that shares a GPU among processes, and makes it hard for others: it defines every version of dlsym, finds names of the
-// driver's kind wherever they are before it asks the library that it was asked for, hands out its own functions by their global names, looks up under
-// another name than the driver's, and allocates managed memory instead of what was asked for, 1000 bytes at most.
+// A preloaded library that shares a GPU among processes, and is difficult for others. It defines every version of dlsym. It searches driver
+// names everywhere before the given library, and returns its own functions by their global names. It looks up under other names than the
+// driver's, and allocates managed memory instead, at most 1000 bytes.
 #include <dlfcn.h>
 
 #include <cstddef>
@@ -87,7 +87,7 @@ SHARER int cuGetProcAddress_v2(const char* symbol, void** found, int version, st
 }
 
 extern "C" void* sharer_dlsym(void* library, const char* name) noexcept {
-  // Where it looks first: in a file, as that of a library that is installed twice, or everywhere.
+  // Where it looks first: in a file, like a library that is installed twice, or everywhere.
   static const char* const file = std::getenv("SHARER_LOOKS_IN");
   static void* const first = file != nullptr ? dlopen(file, RTLD_LAZY) : RTLD_DEFAULT;
   if (name[0] == 'c' && name[1] == 'u' && library != RTLD_NEXT)

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// A preloaded library that stands in front of driver functions and finds the driver's by RTLD_NEXT, as tracers do. One of its functions calls
+// A preloaded library that interposes driver functions and finds the driver's by RTLD_NEXT, like tracers. One of its functions calls
 // another one.
 #include <dlfcn.h>
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// Drivers for closing_probe.cpp: built alike but for two functions that changed places, so that where one was unloaded the address of the
-// one function may become that of the other.
+// Drivers for closing_probe.cpp with two functions exchanged: after one is unloaded, the address of a function may become that of the
+// other.
 #define DRIVER extern "C" __attribute__((visibility("default")))
 
 DRIVER int FIRST(int* number) {

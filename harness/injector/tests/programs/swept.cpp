@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// What tests of cufault sweep (harness/cli/tests/sweep_program_fixture.hpp) sweep: each word is a step that calls the fake driver, or the library that stands for cuBLAS, and most have a bug in
-// how they handle its failure.
-// Some change their calls from run to run: they count runs in the file of SWEPT_RUNS.
+// Swept by tests of cufault sweep (harness/cli/tests/sweep_program_fixture.hpp). Each word is a step that calls the fake driver or the
+// stand-in for cuBLAS; most handle its failure wrongly. Some change their calls between runs: they count runs in the file of SWEPT_RUNS.
 #include "harness/injector/tests/programs/blas_user.hpp"
 
 #include <fcntl.h>
@@ -71,7 +70,7 @@ void prints() {
 void leaks_memory() {
   std::uint64_t first = 0, second = 0;
   if (cuMemAlloc_v2(&first, 8) != 0) return;
-  if (cuMemAlloc_v2(&second, 8) != 0) return;  // the bug: the first one stays
+  if (cuMemAlloc_v2(&second, 8) != 0) return;  // the bug: the first allocation stays
   cuMemFree_v2(second);
   cuMemFree_v2(first);
 }
@@ -91,7 +90,7 @@ void leaks_shared_memory() {
   close(shm_open(name, O_CREAT | O_RDWR, 0600));
 }
 
-/// From 1.
+/// Counts from 1.
 int number_of_run() {
   const char* file = std::getenv("SWEPT_RUNS");
   if (file == nullptr) return 1;
@@ -108,7 +107,7 @@ void version_so_often(int times) {
   for (int i = 0; i < times; ++i) cuDriverGetVersion(&version);
 }
 
-/// Only the last of five calls matters. A compiler that unrolled the loop would make five call sites of one.
+/// Only the last of five calls matters. An unrolled loop would have five call sites instead of one.
 void prints_what_the_last_says() {
   const volatile int calls = 5;
   for (int i = 0; i < calls; ++i) {

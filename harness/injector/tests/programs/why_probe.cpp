@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// What `cufault why` runs in its tests: a program with a product that fails, a call that hangs, or output of its own.
+// Run by tests of `cufault why`: a program with a failing product, a hanging call, or output of its own.
 #include "harness/injector/tests/programs/blas_user.hpp"
 
 #include <sys/ioctl.h>
@@ -66,7 +66,7 @@ int main(int count, char** words) {
     std::thread other([] { cuCtxSynchronize(); });
     cuCtxSynchronize();
   }
-  if (what == "dies") {  // while the driver's log is told
+  if (what == "dies") {  // while the driver writes its log
     cuEventRecord(nullptr, nullptr);
     std::raise(SIGSEGV);
   }
