@@ -45,14 +45,14 @@ std::string file_name_for(std::string uuid) {
   return fmt::format("cufault-gpu-{:.{}}.lock", uuid, longest_name);
 }
 
-// Opens the file, or makes it. In two steps: where fs.protected_regular is set, O_CREAT is refused in /tmp
-// for a file that another user made, though anybody may open it.
+// Opens or makes the file, in two steps: with fs.protected_regular, O_CREAT in /tmp is refused for another user's file, though anybody may
+// open it.
 unique_fd open_file(const std::filesystem::path& file) {
   constexpr int flags = O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK;
   while (true) {
     unique_fd fd(open(file.c_str(), O_RDWR | flags));
     if (fd) return fd;
-    // In the instant before its maker has lifted the umask from it; to lock it, reading is enough.
+    // Its maker has not yet undone the umask. Locking needs only read access.
     if (errno == EACCES) fd = unique_fd(open(file.c_str(), O_RDONLY | flags));
     if (fd) return fd;
     if (errno == ELOOP)
@@ -61,14 +61,14 @@ unique_fd open_file(const std::filesystem::path& file) {
     if (errno != ENOENT) refuse(errno, fmt::format("cannot open {}", file.string()));
     fd = unique_fd(open(file.c_str(), O_RDWR | O_CREAT | O_EXCL | flags, 0666));
     if (fd) {
-      fchmod(fd.get(), 0666);  // all users share the GPU, whatever the umask of the first
+      fchmod(fd.get(), 0666);  // all users share the GPU, whatever the umask of its maker
       return fd;
     }
     if (errno != EEXIST && errno != EINTR) refuse(errno, fmt::format("cannot make {}", file.string()));
   }
 }
 
-// Whether the path still names the open file: its last holder may have removed it before we got the lock.
+// True if the path still names the open file: its last holder may have removed it before we got the lock.
 bool names(const std::filesystem::path& file, int fd) {
   struct stat there {
   }, here{};
@@ -76,7 +76,7 @@ bool names(const std::filesystem::path& file, int fd) {
   return there.st_dev == here.st_dev && there.st_ino == here.st_ino;
 }
 
-// We write to it: nothing but a file with this one name will do.
+// We write to the file: refuse anything but a regular file with one name.
 void require_plain(const std::filesystem::path& file, int fd) {
   struct stat here {};
   if (fstat(fd, &here) != 0) refuse(errno, fmt::format("cannot examine {}", file.string()));
@@ -96,7 +96,7 @@ std::string own_command() {
   return words;
 }
 
-// One line: "PID START COMMAND". For people only: nothing depends on whether it could be written.
+// Writes "PID START COMMAND" for people. Failure to write is ignored.
 void write_holder(int fd) {
   const auto line = fmt::format("{} {:%Y-%m-%dT%H:%M:%S} {}\n", getpid(), fmt::localtime(std::time(nullptr)),
                                 own_command());
@@ -105,7 +105,7 @@ void write_holder(int fd) {
     const int cut = ftruncate(fd, size);
 }
 
-// Who holds the lock, in words. Anybody may have written anything into the file.
+// Describes who holds the lock. The file's text is untrusted.
 std::string read_holder(int fd) {
   std::array<char, longest_holder + 64> buffer;
   const auto n = pread(fd, buffer.data(), buffer.size(), 0);
@@ -113,7 +113,7 @@ std::string read_holder(int fd) {
   text = text.substr(0, text.find('\n'));
   pid_t pid = 0;
   const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), pid);
-  // The last one to come may have gone before the others.
+  // The process named here may have ended before other holders.
   if (error != std::errc() || pid <= 0 || (kill(pid, 0) != 0 && errno == ESRCH)) return "another cufault";
   std::string words(rest, text.data() + text.size());
   std::replace_if(
@@ -140,7 +140,7 @@ gpu_lock::gpu_lock(const std::string& uuid, memory_class how, std::chrono::milli
     }
     if (flock(fd.get(), operation) == 0) {
       if (names(file_, fd.get())) break;
-      fd.reset();  // removed meanwhile: others lock its successor
+      fd.reset();  // the file was removed: others lock its successor
       continue;
     }
     if (errno == EINTR) continue;
@@ -162,10 +162,8 @@ gpu_lock::gpu_lock(const std::string& uuid, memory_class how, std::chrono::milli
 
 gpu_lock::~gpu_lock() {
   const unique_fd fd(fd_);
-  // Whoever gets it exclusively is the last. The kernel gives ours up before it tries, so the file may have
-  // been removed and made anew in between: look again which one the path names. If it is this one, it stays
-  // so while we hold it. Where the directory is sticky and the file another user's, it stays; it does no
-  // harm.
+  // Whoever locks exclusively is the last holder. flock() drops our shared lock first, so the file may have been replaced: check that the
+  // path still names it. In a sticky directory another user's file stays, harmlessly.
   if (flock(fd.get(), LOCK_EX | LOCK_NB) == 0 && names(file_, fd.get())) unlink(file_.c_str());
 }
 

@@ -11,21 +11,19 @@
 
 namespace cufault {
 
-/// The GPU stayed in use by another suite. what() says by which process and what to do.
+/// Another suite kept the GPU in use. what() tells which process, and what to do.
 class gpu_busy : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// flock(2) on a file named after the GPU's UUID, in a directory shared by all users (default /tmp): shared
-/// for cases that may share the GPU, exclusive for those that fill its memory. The kernel drops it however the process ends;
-/// the last holder removes the file, unless it was killed, or the directory is sticky and the file another
-/// user's: then it stays, and does no harm.
+/// flock(2) on a file named after the GPU's UUID in a directory that all users share (default /tmp). Cases that may share the GPU lock it
+/// shared; cases that fill its memory lock it exclusively. The kernel releases the lock when the process ends. The last holder removes the
+/// file; it stays, harmlessly, if that holder was killed, or if the directory is sticky and another user owns the file.
 class gpu_lock {
  public:
-  /// Throws std::system_error naming the file when it cannot be opened or is no plain file (a planted link,
-  /// say). Waits up to `patience`, then throws gpu_busy. `stop` (descriptor, -1 for none) ends the wait
-  /// early, likewise with gpu_busy.
+  /// Throws std::system_error with the file's name if it cannot be opened or is no regular file. Waits up to `patience`, then throws
+  /// gpu_busy. If `stop` (descriptor, -1 for none) becomes readable, throws gpu_busy at once.
   gpu_lock(const std::string& uuid, memory_class how, std::chrono::milliseconds patience, int stop = -1,
            const std::filesystem::path& directory = "/tmp");
   ~gpu_lock();

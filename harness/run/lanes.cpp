@@ -35,7 +35,7 @@ namespace {
   throw std::system_error(errno, std::generic_category(), what);
 }
 
-// A message is its length, 8 bytes in this machine's order, and its bytes: both ends are one program.
+// A message is its length, 8 bytes in host order, and its bytes: one program runs at both ends.
 using length = std::uint64_t;
 
 bool send_message(int channel, std::string_view text) {
@@ -52,7 +52,7 @@ bool send_message(int channel, std::string_view text) {
   return true;
 }
 
-// The first message of `received`, taken out of it.
+// Removes the first complete message from `received` and returns it.
 std::optional<std::string> message_in(std::string& received) {
   length size = 0;
   if (received.size() < sizeof size) return {};
@@ -63,7 +63,7 @@ std::optional<std::string> message_in(std::string& received) {
   return text;
 }
 
-// False at the end of the channel.
+// Returns false at the end of the channel.
 bool receive(int channel, std::string& received) {
   std::array<char, 65536> buffer;
   const ssize_t n = recv(channel, buffer.data(), buffer.size(), 0);
@@ -81,12 +81,12 @@ void serve(int channel, const lane_work& work) {
       if (!receive(channel, received)) return;
       continue;
     }
-    // While a lane works nothing is sent to it: its channel is readable only once it is closed.
+    // Nothing is sent to a working lane: its channel becomes readable only when it is closed.
     if (!send_message(channel, work(*request, channel))) return;
   }
 }
 
-// Of trials that a lane left when it died.
+// Removes folders of trials that a dead lane left.
 void remove_folders_of(pid_t lane) {
   namespace fs = std::filesystem;
   const std::string prefix = fmt::format("{}{}-", scratch_prefix, lane);
@@ -126,7 +126,7 @@ void lanes::start(lane& l) {
   if (pid == 0) {
     for (const int signal : {SIGINT, SIGTERM, SIGHUP}) std::signal(signal, SIG_IGN);
     sigprocmask(SIG_SETMASK, &before, nullptr);
-    // A lock on a GPU, a journal and the channels of other lanes are not this process's to hold.
+    // The lane must not inherit locks on GPUs, journals and channels of other lanes.
     const int channel = fcntl(theirs.get(), F_DUPFD_CLOEXEC, 3);
     close_all_but(channel);
     int code = 1;
@@ -139,7 +139,7 @@ void lanes::start(lane& l) {
       fmt::print(stderr, "cufault: {}\n", e.what());
     }
     if (at_end_) at_end_();
-    _exit(code);  // what this process's parent has to tidy up is not for it
+    _exit(code);  // skips the parent's destructors
   }
   const int error = errno;
   sigprocmask(SIG_SETMASK, &before, nullptr);
@@ -166,7 +166,7 @@ bool lanes::busy() const {
 
 void lanes::ask(std::size_t lane, const std::string& request) {
   all_[lane].busy = true;
-  send_message(all_[lane].channel.get(), request);  // if it is dead, next() says so
+  send_message(all_[lane].channel.get(), request);  // next() reports a dead lane
 }
 
 std::optional<lane_answer> lanes::next(int stop, int patience_milliseconds) {
@@ -214,13 +214,13 @@ void lanes::ask_idle(const std::string& request) {
   for (std::size_t answers = 0; answers < asked.size(); ++answers) static_cast<void>(next_of(asked, -1, -1));
 }
 
-/// Reaps a lane that is gone, ends what it had started, and says how it ended.
+/// Reaps a dead lane, ends the processes that it started, and says how it ended.
 std::string lanes::bury(lane& l) {
   int status = 0;
   pid_t reaped = 0;
   while ((reaped = waitpid(l.pid, &status, 0)) < 0 && errno == EINTR) {
   }
-  // Its trial has lost its parent: it is a child of this process now, if it has not died already.
+  // The orphaned trial is a child of this process now, unless it has died.
   while (true) {
     bool found = false;
     for (const pid_t child : children_of_this_process()) {

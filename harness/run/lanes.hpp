@@ -15,7 +15,7 @@
 
 namespace cufault {
 
-/// What a lane does with a request, in its own process. `stop` becomes readable when it is to end what it does and throw interrupted.
+/// Handles one request in a lane's process. When `stop` becomes readable, end the work and throw interrupted.
 using lane_work = std::function<std::string(const std::string& request, int stop)>;
 
 struct lane_answer {
@@ -25,14 +25,13 @@ struct lane_answer {
       died;  ///< how the lane ended, if it ended instead of answering: "died of SIGKILL"; a new one stands in its place
 };
 
-/// Processes forked from this one that work side by side, each on one request at a time. run_process() is not for concurrent use: every
-/// lane has it to itself, and reaps only what is its own. A lane ends when this object does, or when this process dies, however that
-/// comes about, and ends what it started first. Lanes ignore SIGINT, SIGTERM and SIGHUP: this process is told, and tells them.
-/// This process must have no second thread, and marks itself as a child subreaper, so that it can end what a dead lane leaves. Children that
-/// it had before are left alone.
+/// Forked processes that work side by side, each on one request at a time. run_process() is not for concurrent use: each lane has its own
+/// copy and reaps only its own children. A lane ends with this object or when this process dies in any way, and first ends what it started.
+/// Lanes ignore SIGINT, SIGTERM and SIGHUP; this process forwards them. This process must be single-threaded. It becomes a child subreaper,
+/// so that it can end what a dead lane leaves, and leaves earlier children alone.
 class lanes {
  public:
-  /// `at_end`: what a lane does before it ends, unless it is killed.
+  /// `at_end` runs in each lane before it ends, unless it is killed.
   lanes(std::size_t count, lane_work work, std::function<void()> at_end = {});
   ~lanes();
   lanes(const lanes&) = delete;
@@ -44,11 +43,11 @@ class lanes {
   void ask(std::size_t lane, const std::string& request);  ///< precondition: it is idle
   void stop();  ///< Makes `stop` of busy lanes readable. They may answer, and then end.
   [[nodiscard]] bool busy() const;
-  /// Waits for the next answer; empty if `stop` (-1 for none) became readable first. Precondition: busy().
+  /// Waits for the next answer; nullopt if `stop` (-1 for none) became readable first. Precondition: busy().
   std::optional<lane_answer> next(int stop, int patience_milliseconds = -1);
-  /// Asks every idle lane, and waits for their answers, which nobody gets; those of others wait.
+  /// Sends the request to each idle lane and drops the answers. Keeps answers of busy lanes.
   void ask_idle(const std::string& request);
-  /// Ends all lanes and what they do. Returns when none of them is left.
+  /// Ends all lanes and their work. Returns when all are gone.
   void end();
 
  private:
@@ -57,7 +56,7 @@ class lanes {
     unique_fd channel;
     std::string received;
     bool busy = false;
-    std::size_t since = 0;  // when it became idle
+    std::size_t since = 0;  // index of the answer after which it became idle
   };
   void start(lane& l);
   std::string bury(lane& l);
@@ -65,7 +64,7 @@ class lanes {
   lane_work work_;
   std::function<void()> at_end_;
   std::vector<lane> all_;
-  std::set<pid_t> strangers_;  // children that this process had before
+  std::set<pid_t> strangers_;  // earlier children of this process
   std::size_t answers_ = 0;
 };
 

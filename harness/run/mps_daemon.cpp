@@ -13,7 +13,7 @@
 namespace cufault {
 namespace {
 
-// To end it takes 14 s at most, and a client's restart, 25 s at most, may be under way.
+// Ending the daemon takes up to 14 s; a client's restart of it, up to 25 s, may come first.
 constexpr std::chrono::seconds patience_with_start{20}, patience_with_end{45};
 }  // namespace
 

@@ -15,7 +15,7 @@
 namespace cufault {
 namespace {
 
-// From the API reference: handles are opaque pointers, 0 is success, memory is three 64-bit byte counts.
+// NVML API reference: handles are opaque pointers, 0 is success, memory is three 64-bit byte counts.
 using device_handle = void*;
 struct memory_counts {
   unsigned long long total, free, used;
@@ -51,7 +51,7 @@ nvml::nvml() {
       bind(l->driver_version, "nvmlSystemGetDriverVersion") &&
       bind(l->device_by_uuid, "nvmlDeviceGetHandleByUUID") && bind(l->memory, "nvmlDeviceGetMemoryInfo") &&
       start() == 0) {
-    // An older driver does not have them.
+    // Missing in older drivers.
     bind(l->processes[0], "nvmlDeviceGetComputeRunningProcesses_v3");
     bind(l->processes[1], "nvmlDeviceGetGraphicsRunningProcesses_v3");
     library_ = std::move(l);

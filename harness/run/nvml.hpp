@@ -11,10 +11,8 @@
 
 namespace cufault {
 
-/// The management library of the driver, loaded if it is there. Needs no CUDA context and makes none, so that
-/// the parent process may look. Everything is optional: without NVML every answer is empty. Source of the
-/// entry points: NVML API reference; only functions whose ABI is frozen by a _v2 name or by their first
-/// release.
+/// The driver's management library, if it is there. It needs no CUDA context, so the parent process may use it. Without NVML every answer
+/// is empty. Source: NVML API reference; only functions whose ABI is frozen by a _v2 name or by their first release.
 class nvml {
  public:
   nvml();
@@ -25,7 +23,7 @@ class nvml {
   [[nodiscard]] std::optional<std::string> driver_version() const;  ///< "580.159.04"
   [[nodiscard]] std::optional<std::uint64_t> used_bytes(
       const std::string& gpu_uuid) const;  ///< by all processes together
-  /// Processes with a context or graphics on it.
+  /// Processes with a compute or graphics context on the GPU.
   [[nodiscard]] std::set<unsigned> users(const std::string& gpu_uuid) const;
 
  private:
@@ -33,8 +31,8 @@ class nvml {
   std::unique_ptr<library> library_;
 };
 
-/// "2 other processes use GPU 0 (pid 12, 34): ..."; empty where there is none. Processes of `own`, this program, are left out: runs of it
-/// wait for each other.
+/// E.g. "2 other processes use GPU 0 (pid 12, 34): ..."; "" if there is none. Leaves out processes of the program `own`: its runs wait for
+/// each other.
 std::string line_of_others(int number, std::set<unsigned> users, const std::filesystem::path& own);
 
 }  // namespace cufault

@@ -10,8 +10,8 @@
 
 namespace cufault {
 
-/// What people see while arms run. On a terminal: one line, written again and again, of how many arms are over, what runs, and about how
-/// long it takes yet. Elsewhere that line is not written. Lines that are told to line() stay, in both.
+/// Shows progress while arms run. A terminal gets one line, rewritten in place: arms done, arms running, time left. Lines passed to line()
+/// stay; without a terminal only these are written.
 class progress {
  public:
   progress(std::FILE* out, bool terminal, std::size_t arms, double weight);
@@ -25,7 +25,7 @@ class progress {
   void refresh();                                           ///< so that times go on while nothing happens
   [[nodiscard]] std::size_t over() const { return over_; }  ///< arms
 
-  /// "[ 12/810] 1 unexpected; 3 running: types.int8/refused 4 s; about 1 min left", cut to `columns`.
+  /// E.g. "[ 12/810] 1 unexpected; 3 running: types.int8/refused 4 s; about 1 min left", cut to `columns`.
   [[nodiscard]] std::string text(std::chrono::steady_clock::time_point now, std::size_t columns) const;
 
  private:
@@ -39,10 +39,10 @@ class progress {
   std::size_t arms_, over_ = 0, unexpected_ = 0;
   double weight_, weight_over_ = 0;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-  std::vector<running> running_;  // the longest first
+  std::vector<running> running_;  // longest first
 };
 
-/// "45 s", "3 min", "2 h".
+/// E.g. "45 s", "3 min", "2 h".
 std::string rounded_time(double seconds);
 
 }  // namespace cufault

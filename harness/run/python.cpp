@@ -29,7 +29,7 @@ const python_framework& named(const std::string& family) {
   return *found;
 }
 
-/// Of what a program printed, for people: its last line, where an interpreter says what was wrong.
+/// Last line of a program's output: an interpreter names its error there.
 std::string last_line(std::string text) {
   while (!text.empty() && text.back() == '\n') text.pop_back();
   constexpr std::size_t longest = 300;
@@ -40,14 +40,14 @@ std::string first_line(const std::string& text) {
   return text.substr(0, text.find('\n')).substr(0, 100);
 }
 
-/// The release of a version of Python's: without a local part, and without what says that it is a pre-release or patched: "2.6.0a0+ecf3" is 2.6.0.
+/// Release of a Python version without local part, pre-release and patch marks: "2.6.0" for "2.6.0a0+ecf3".
 std::string release_of(const std::string& version) {
   std::string release = version.substr(0, version.find_first_not_of("0123456789."));
   while (release.ends_with('.')) release.pop_back();
   return release;
 }
 
-/// How a process ended that did not say what it was asked for.
+/// Describes the end of a process that did not answer.
 std::string how_it_ended(const process_result& p) {
   const std::string how = p.how == ending::timed_out   ? "has not answered in time"
                           : p.how == ending::signalled ? "died of " + signal_name(p.signal)
@@ -56,7 +56,7 @@ std::string how_it_ended(const process_result& p) {
   return words.empty() ? how : how + ": " + words;
 }
 
-/// A name without a folder: the first program of that name on the PATH, whose empty elements are left out; as it is where there is none.
+/// Finds a name without a folder on the PATH, skipping empty elements. Returns the name unchanged if it is not found.
 std::filesystem::path on_path(const std::filesystem::path& program) {
   const char* const folders = std::getenv("PATH");
   if (program.has_parent_path() || folders == nullptr) return program;
@@ -78,7 +78,7 @@ python_environment::python_environment(const std::filesystem::path& python,
                                        std::chrono::milliseconds patience)
     : python_(on_path(python)), script_(scripts / "run_trials.py"), patience_(patience) {
   std::string wrong, said;
-  // Before it gets a script: another program may take that for something else.
+  // Checks the program before it gets a script, which another program might misread.
   spawn_options options;
   options.argv = {python_, "--version"};
   options.timeout = std::chrono::seconds(20);
@@ -110,7 +110,7 @@ python_environment::python_environment(const std::filesystem::path& python,
   if (!there.empty()) import_all(there, device, stop);
 }
 
-/// Side by side: an import takes seconds.
+/// Imports in parallel, because an import takes seconds.
 void python_environment::import_all(const std::vector<std::string>& families, int device, int stop) {
   lanes imports(families.size(), [&](const std::string& family, int stopped) {
     nlohmann::json report;
@@ -146,13 +146,13 @@ void python_environment::import_all(const std::vector<std::string>& families, in
   }
 }
 
-/// Appends what it reports to `said`. Returns how it ended, unless it ended well.
+/// Appends the process's report to `said`. Returns "" if it ended well, else how it ended.
 std::string python_environment::ask(const std::vector<std::string>& words, std::chrono::milliseconds limit,
                                     std::string& said, int stop) const {
   spawn_options options;
   options.argv = command(words);
   options.timeout = limit;
-  // What asks for a GPU is not to take all of its memory.
+  // Keeps JAX from taking all memory of the GPU.
   options.environment = {{"XLA_PYTHON_CLIENT_PREALLOCATE", "false"}};
   try {
     const process_result ended = run_process(
@@ -188,7 +188,7 @@ std::map<std::string, std::string> python_environment::keys() const {
   const nlohmann::json packages = found_->value("packages", nlohmann::json::object());
   for (const python_framework& f : python_frameworks)
     for (const auto& [name, version] : packages.items()) {
-      // CuPy's package is named by the toolkit: cupy-cuda13x.
+      // CuPy's package names the toolkit: cupy-cuda13x.
       const bool is_it = name == f.package || (f.name == "cupy" && name.starts_with("cupy-"));
       if (!is_it || !version.is_string()) continue;
       keys[std::string(f.name)] = release_of(version.get<std::string>());
@@ -197,7 +197,7 @@ std::map<std::string, std::string> python_environment::keys() const {
 }
 
 std::vector<std::string> python_environment::command(const std::vector<std::string>& words) const {
-  std::vector<std::string> all{python_, "-B", script_};  // -B: nothing is written beside the modules
+  std::vector<std::string> all{python_, "-B", script_};  // -B: write no bytecode
   all.insert(all.end(), words.begin(), words.end());
   return all;
 }

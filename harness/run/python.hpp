@@ -16,28 +16,28 @@
 
 namespace cufault {
 
-/// The Python that was given, and what cases/frameworks finds in it. Frameworks are imported in processes of their own.
+/// The given Python, and the frameworks of cases/frameworks in it. Each framework is imported in its own process.
 class python_environment {
  public:
-  /// `python`: a path, or a name on the PATH. `scripts`: the folder of run_trials.py. `families`: "pytorch", "jax", "cupy": those that arms need. `patience`: with an import.
-  /// Throws input_error where that is no Python 3, and interrupted. What is wrong with a framework why_not() says of each arm. Forks: this
-  /// process must have no second thread.
+  /// `python`: a path, or a name on the PATH. `scripts`: the folder of run_trials.py. `families`: those that arms need, of "pytorch",
+  /// "jax", "cupy". `patience`: limit for an import. Throws input_error if it is no Python 3, and interrupted. why_not() reports errors of
+  /// frameworks. Forks: this process must be single-threaded.
   python_environment(const std::filesystem::path& python, const std::filesystem::path& scripts,
                      const std::set<std::string>& families, int device, int stop,
                      std::chrono::milliseconds patience = std::chrono::seconds(60));
 
-  /// Why no trial of an arm of a framework can run; empty if one can.
+  /// Why no trial of an arm of a framework can run; "" if one can.
   [[nodiscard]] std::string why_not(const arm& a) const;
   [[nodiscard]] const std::filesystem::path& path() const { return python_; }
-  /// Of the families asked for, those whose framework is there, and why it could not be imported; empty if it was.
+  /// For each requested family whose framework is installed: why its import failed; "" if it worked.
   [[nodiscard]] const std::map<std::string, std::string>& imports() const { return imports_; }
-  /// The folder of its own cuBLAS, of a wheel or of conda; empty where it has none: its frameworks then take what the loader finds.
+  /// Folder of this Python's own cuBLAS (wheel or conda); "" without one: frameworks then use what the loader finds.
   [[nodiscard]] std::string cublas() const;
-  /// {"python", "prefix", "packages": {name: version}}, as the stack of a record keeps it.
+  /// {"python", "prefix", "packages": {name: version}}, for the stack of a record.
   [[nodiscard]] nlohmann::json for_stack() const;
-  /// "pytorch" "2.11.0", the release alone, also of "2.11.0+cu130" and "2.11.0a0+git": keys of the stack.
+  /// Keys of the stack, such as "pytorch" "2.11.0": the release alone, also for "2.11.0+cu130" and "2.11.0a0+git".
   [[nodiscard]] std::map<std::string, std::string> keys() const;
-  /// What runs run_trials.py with these words.
+  /// Command line that runs run_trials.py with these words.
   [[nodiscard]] std::vector<std::string> command(const std::vector<std::string>& words) const;
 
  private:
@@ -47,7 +47,7 @@ class python_environment {
   std::filesystem::path python_, script_;
   std::chrono::milliseconds patience_;
   json_value found_;
-  std::map<std::string, std::string> imports_, absent_, no_gpu_;  // by family: why not
+  std::map<std::string, std::string> imports_, absent_, no_gpu_;  // by family: the reason
 };
 
 }  // namespace cufault

@@ -26,7 +26,7 @@ std::string variable(const std::string& name) {
 
 constexpr const char* what_to_do = "unset it, or run this through ctest --resource-spec-file FILE";
 
-/// "gpu_0a9d" of "id:gpu_0a9d,slots:1;id:gpu_11fe,slots:1", and so on.
+/// E.g. "gpu_0a9d", "gpu_11fe" for "id:gpu_0a9d,slots:1;id:gpu_11fe,slots:1".
 std::vector<std::string> names_in(const std::string& which) {
   std::vector<std::string> names;
   std::istringstream all(variable(which));

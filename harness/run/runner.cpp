@@ -31,7 +31,7 @@ using clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds between_samples{20};
 constexpr std::string_view own_name = "<cufault>";
 
-// "exited with 3", "died of SIGSEGV", "hung until the watchdog ended it"
+// E.g. "exited with 3", "died of SIGSEGV", "hung until the watchdog ended it"
 std::string ending_text(const process_result& p) {
   if (p.how == ending::exited) return fmt::format("exited with {}", p.exit_code);
   if (p.how == ending::signalled) return fmt::format("died of {}", signal_name(p.signal));
@@ -43,8 +43,7 @@ void fail(observation& o, std::string why) {
   o.why = std::move(why);
 }
 
-// The table in runner.hpp. What makes the channel untrustworthy comes first: without it nothing can be
-// concluded from the rest.
+// Implements the table in runner.hpp. An untrustworthy channel is tested first, because it invalidates everything else.
 void decide_ending(observation& o, const frame_reader& reader, const process_result& p) {
   const bool finished = p.how == ending::exited && p.exit_code == 0 && reader.done();
   if (!reader.garbled().empty()) {
@@ -52,7 +51,7 @@ void decide_ending(observation& o, const frame_reader& reader, const process_res
   } else if (reader.mid_frame()) {
     fail(o, fmt::format("its last report was cut short; the trial {}", ending_text(p)));
   } else if (reader.stopped()) {
-    // It has said what it has to say; but if it then did not end properly, even that is in doubt.
+    // The trial reported its end. If the process did not then exit properly, the report is in doubt.
     if (!finished) {
       fail(o, fmt::format("{}; then the trial {}{}", o.why, ending_text(p),
                           reader.done() ? "" : " before it was done"));
@@ -65,7 +64,7 @@ void decide_ending(observation& o, const frame_reader& reader, const process_res
     o.ended = outcome::crashed;
     o.why = signal_name(p.signal);
     if (p.signal == SIGKILL || p.signal == SIGTERM || p.signal == SIGINT || p.signal == SIGHUP) {
-      // No library kills its process so; the kernel does where the host has no memory left, and people do.
+      // Libraries do not send SIGKILL; the kernel does when host memory runs out, and people do.
       fail(o, fmt::format("the trial {}, from outside", ending_text(p)));
     } else if (!reader.done() && call_in_flight(o) == nullptr) {
       fail(o, fmt::format("the trial {} outside an observed call", ending_text(p)));
@@ -92,12 +91,11 @@ void wait_for(std::chrono::milliseconds time, int stop) {
 }
 
 struct memory_change {
-  std::string why;   // empty if there was none
-  bool seen = true;  // false where memory could not be read again
+  std::string why;   // empty if memory did not move
+  bool seen = true;  // false if memory could not be read again
 };
 
-// What moved the device's memory although the trial is over. A driver may take its time to give a dead process's memory back, so this
-// waits for it.
+// Reports a change of device memory across the trial. Waits first, because a driver may return a dead process's memory late.
 memory_change change_of_memory(std::uint64_t before, const runner_options& options) {
   const auto deadline = clock::now() + options.memory_settle;
   while (true) {
@@ -116,7 +114,7 @@ memory_change change_of_memory(std::uint64_t before, const runner_options& optio
 struct trial_seen {
   observation what;
   bool memory_moved = false;  // by another process
-  bool out_of_time = false;   // outside of an observed call, or in a row of a table
+  bool out_of_time = false;   // outside an observed call, or in a row of a table
 };
 
 bool a_row_timed_out(const observation& o) {
@@ -143,7 +141,7 @@ trial_seen run_once(const failure_case& c, const arm& a, std::optional<std::int6
       std::optional<mps_daemon> mps;
       spawn_options spawned;
       spawned.argv = options.command(c, a, level, repeat);
-      // Code that the driver compiles is neither kept from one trial to the next nor left in the home folder.
+      // Keeps code that the driver compiles out of later trials and out of the home folder.
       spawned.environment = {{"CUFAULT_SCRATCH", scratch.path().string()},
                              {"CUDA_CACHE_PATH", scratch.path().string() + "/cache"}};
       for (const auto& [name, value] : a.environment) spawned.environment[name] = value;
@@ -177,7 +175,7 @@ trial_seen run_once(const failure_case& c, const arm& a, std::optional<std::int6
   decide_ending(seen, reader, process);
   const bool late = reader.out_of_time() || ran_out_of_time(seen) || a_row_timed_out(seen);
 
-  // Also after a harness failure: the next trial counts on a quiet device. But that verdict is not softened.
+  // Also after a harness failure, since the next trial needs a quiet device. That verdict stays.
   bool moved = reader.memory_moved();
   if (before) {
     if (memory_change change = change_of_memory(*before, options); !change.why.empty()) {
@@ -189,10 +187,9 @@ trial_seen run_once(const failure_case& c, const arm& a, std::optional<std::int6
   return {std::move(seen), moved, late};
 }
 
-/// Waits until the device memory that all processes use has not changed for options.memory_rest, but at most five times
-/// options.memory_settle.
+/// Waits until device memory in use has not changed for options.memory_rest, at most five times options.memory_settle.
 void wait_for_rest(const runner_options& options) {
-  if (!options.in_use) {  // of an arm that is not alone on its GPU: for as long as rest would take
+  if (!options.in_use) {  // for an arm that shares its GPU: waits the same time without looking
     wait_for(options.memory_rest, options.stop);
     return;
   }
@@ -207,9 +204,9 @@ void wait_for_rest(const runner_options& options) {
   }
 }
 
-/// Repeats a trial in which another process moved device memory, three times at most: what a driver gives back late may take longer than a
-/// trial. Repeats one that ran out of time, once: what always hangs does so again; what was slow beside much else, as the start of a context is, seldom does.
-/// A call that did not return is no such case: that it hangs is what was observed. The last result counts.
+/// Repeats a trial up to three times if another process moved device memory: a driver may return memory later than a trial ends. Repeats
+/// once if the trial ran out of time: a true hang repeats, a slow start seldom does. A call that did not return is a result and not
+/// repeated. The last result counts.
 observation run_again_if_inconclusive(const failure_case& c, const arm& a, std::optional<std::int64_t> level,
                                       int repeat, const runner_options& options) {
   int for_memory = 3, for_time = 1;
@@ -237,14 +234,14 @@ struct edge {
   std::int64_t failing = 0, succeeding = 0;
 };
 
-// Runs a level range's levels and refines its edge.
+// Runs the levels of a range and refines its edge.
 class level_search {
  public:
   level_search(const failure_case& c, const arm& a, const runner_options& options)
       : case_(c), arm_(a), options_(options) {}
 
   std::vector<observation> search(const level_range& l) {
-    // The edge is where the highest failing level has a succeeding one above it.
+    // The edge lies between the highest failing level and a succeeding level above it.
     std::optional<edge> at;
     const std::int64_t* failing = nullptr;
     for (const std::int64_t& value : l.values) {
@@ -270,7 +267,7 @@ class level_search {
 
  private:
   void refine(edge& at, std::uint64_t width) {
-    // Unsigned, so that levels of any two signs have a gap that fits.
+    // Unsigned, so that the gap between any two levels fits.
     const auto gap = [&] {
       return static_cast<std::uint64_t>(at.succeeding) - static_cast<std::uint64_t>(at.failing);
     };
@@ -309,13 +306,14 @@ std::string without_own_paths(std::string_view text, const std::vector<std::file
   std::string kept(text);
   for (const auto& folder : own) {
     const std::string begin = folder.lexically_normal().string();
-    if (begin.size() < 2) continue;  // where everything lies
+    if (begin.size() < 2) continue;  // "/" contains everything
     const auto is_of_path = [&](std::size_t at) {
       const auto is_word = [&](std::size_t i) {
         return i < kept.size() &&
                (std::isalnum(static_cast<unsigned char>(kept[i])) != 0 || kept[i] == '_' || kept[i] == '-');
       };
-      return is_word(at) || (at < kept.size() && kept[at] == '.' && is_word(at + 1));  // not at a full stop
+      return is_word(at) || (at < kept.size() && kept[at] == '.' &&
+                             is_word(at + 1));  // a full stop ends a sentence, not the path
     };
     for (std::size_t at = 0; (at = kept.find(begin, at)) != kept.npos;) {
       const auto end = at + begin.size();

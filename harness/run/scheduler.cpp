@@ -19,7 +19,7 @@ double weight_of(const arm& a, std::span<const observation> earlier) {
     milliseconds += o.milliseconds;
     ++trials;
   }
-  constexpr double of_timeout = 0.1;  // that a trial of which nothing is known is taken to need
+  constexpr double of_timeout = 0.1;  // assumed duration of an unknown trial, as a share of its timeout
   const double seconds =
       trials > 0 ? milliseconds / 1000 / trials : of_timeout * static_cast<double>(a.timeout.count());
   return levels * a.repeats * seconds;
@@ -79,7 +79,7 @@ std::uint64_t next_random(std::uint64_t& state) {
 }
 
 namespace {
-/// How many items that rarely call the driver may run in addition to `jobs` others. None with one job, so that items begin in their order.
+/// How many items that rarely call the driver may run beside `jobs` others. With one job none, so that items begin in their order.
 std::size_t beside(std::size_t jobs) {
   return jobs / 2;
 }
@@ -100,7 +100,7 @@ bool scheduler::has_lane(const work_item& item) const {
       std::ranges::count_if(running_, [this](std::size_t i) { return items_[i].in_addition; }));
   const std::size_t jobs = running_.size() - std::min(light, beside(jobs_));
   if (!item.in_addition || beside(jobs_) == 0) return jobs < jobs_;
-  // Where nothing else can begin, they take jobs, too.
+  // If nothing else can begin, these items use jobs too.
   const auto wants_a_job = [this](std::size_t i) {
     const work_item& other = items_[i];
     return !other.in_addition && !other.last && (!other.needs_gpu || device_for(other).has_value());
@@ -126,7 +126,7 @@ bool scheduler::can_begin(std::size_t i) const {
   return !item.needs_gpu || device_for(item).has_value();
 }
 
-/// Of items that could begin as well as the first one: of the lane's key, or else of the key that has most work for each lane.
+/// Among items as eligible as the first: one of the lane's key, else one of the key with most work per lane.
 std::vector<std::size_t>::iterator scheduler::share_of(std::vector<std::size_t>::iterator first,
                                                        const std::string& process) {
   const work_item& leads = items_[*first];
@@ -138,7 +138,7 @@ std::vector<std::size_t>::iterator scheduler::share_of(std::vector<std::size_t>:
   };
   struct share {
     std::vector<std::size_t>::iterator first;
-    double work = 0, lanes = 1;  // that it would have
+    double work = 0, lanes = 1;  // of the key, if this lane took it
   };
   std::map<std::string, share> keys;
   for (auto at = first; at != waiting_.end(); ++at)

@@ -15,56 +15,56 @@
 
 namespace cufault {
 
-/// An arm, as far as it matters to when it runs.
+/// What the scheduler needs to know of an arm.
 struct work_item {
   bool needs_gpu = false;
   bool exclusive = false;  ///< alone on its GPU
-  /// May leave its GPU unusable: it begins after all that are not, and may run beside others that are.
+  /// May leave its GPU unusable: begins after all items that cannot, and may run beside other such items.
   bool last = false;
-  /// Takes none of the jobs: rarely calls the driver, or needs no GPU where others do.
+  /// Counts against no job: it rarely calls the driver, or needs no GPU while others do.
   bool in_addition = false;
   double weight = 0;      ///< how long it may take, relative to others
   std::string process{};  ///< arms of one key can share a process; empty: it shares none
-  /// A lane that ran an item of this key takes further ones of it first. False where the drawn order must be kept: with --shuffle, if a trial
-  /// can leave something in the process for the next one.
+  /// A lane that ran an item of this key prefers further ones. False if the drawn order must be kept: with --shuffle, if a trial can affect
+  /// the next one in the process.
   bool stays_in_lane = true;
 };
 
-/// How long an arm may take, in seconds: its number of trials, each as long as earlier ones took on average; where `earlier` has none with
-/// a time, a tenth of its timeout.
+/// Expected duration of an arm in seconds: its number of trials times their mean duration in `earlier`. Without a duration there, a tenth
+/// of its timeout for each.
 double weight_of(const arm& a, std::span<const observation> earlier = {});
 
-/// Marks items that need no GPU as in_addition, if any item needs one.
+/// Marks items without need of a GPU as in_addition, if any item needs one.
 void run_host_items_in_addition(std::vector<work_item>& items);
 
-/// Indices of the items in the order in which they are to begin: on a GPU that is shared, then alone on it, then those without a GPU;
-/// the longest first, and side by side those that can share a process.
+/// Indices of the items in starting order: first on a shared GPU, then alone on it, then without a GPU. The longest first; items that can
+/// share a process are adjacent.
 std::vector<std::size_t> longest_first(const std::vector<work_item>& items);
-/// Drawn from the seed; the same with every standard library. Those that are to be last stay so.
+/// An order drawn from the seed, equal with every standard library. Items with `last` stay last.
 std::vector<std::size_t> shuffled(const std::vector<work_item>& items, std::uint64_t seed);
 
-/// FNV-1a, 64 bits: the same on every machine.
+/// FNV-1a, 64 bits: equal on every machine.
 std::uint64_t stable_hash(std::string_view text);
-/// The next number of a sequence (splitmix64), likewise.
+/// The next number of a sequence (splitmix64), equal on every machine.
 std::uint64_t next_random(std::uint64_t& state);
 
-/// Says what can begin now. Keeps exclusive items alone on their GPU; those that need no GPU run beside anything.
-/// On one lane items that do not stay in a lane begin in the order given; on several, an exclusive one waits until its GPU is idle, and others pass it meanwhile.
-/// At most `jobs` items run at a time, and at most half as many in_addition.
+/// Decides what can begin now. Keeps exclusive items alone on their GPU; items without a GPU run beside anything. On one lane, items that
+/// do not stay in a lane keep their order. On several lanes an exclusive item waits until its GPU is idle, and others pass it. At most
+/// `jobs` items run at a time, plus at most half as many in_addition.
 class scheduler {
  public:
   scheduler(std::vector<work_item> items, std::vector<std::size_t> order, std::size_t devices,
             std::size_t jobs);
-  /// As many as can be of use.
+  /// As many lanes as can be of use.
   static std::size_t lanes_for(const std::vector<work_item>& items, std::size_t jobs);
 
   struct start {
     std::size_t item = 0;
     std::optional<std::size_t> device{};  ///< empty for an item that needs no GPU
   };
-  /// The next item, marked as running; empty if none can begin before another has ended. `process`: key of the process that the lane has, or
-  /// empty. Items with stays_in_lane are given to a lane of their key; other lanes get the key with most work per lane, because starting a
-  /// process may take seconds. All other items begin in the order given.
+  /// The next item, marked as running; nullopt if none can begin yet. `process`: key of the lane's process, or "". Items with stays_in_lane
+  /// prefer a lane of their key. Other lanes get the key with most work per lane, because starting a process may take seconds. All other
+  /// items begin in the given order.
   std::optional<start> next(const std::string& process = {});
   void over(const start& ended);
 

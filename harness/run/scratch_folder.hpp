@@ -8,7 +8,7 @@
 
 namespace cufault {
 
-/// Names of the trials' folders: this, the process ID of who runs the trial, and more.
+/// Prefix of the folders of trials; the process ID of the runner and more follows.
 inline constexpr std::string_view scratch_prefix = "cufault-trial-";
 
 /// A folder for a trial. Throws std::system_error, which names TMPDIR, if none can be made.

@@ -32,9 +32,9 @@ process_result shared_process::run(const arm& a, const std::vector<std::string>&
     scratch_ = std::make_unique<scratch_folder>();
     spawn_options options;
     options.argv = command;
-    // A batch brings its process about itself, from the first call on; whether a trial damaged it is not looked at.
+    // A batch damages its process on purpose, from its first call on: no check for damage.
     if (a.needs == need::gpu && a.batch.empty()) options.argv.emplace_back("--gpu");
-    // No CUFAULT_SCRATCH: a folder that trials share would not be empty at the start of each.
+    // No CUFAULT_SCRATCH: a shared folder would not be empty at the start of each trial.
     options.environment = {{"CUFAULT_SCRATCH", ""},
                            {"CUDA_CACHE_PATH", scratch_->path().string() + "/cache"}};
     for (const auto& [name, value] : a.environment) options.environment[name] = value;
@@ -67,7 +67,7 @@ process_result shared_process::run(const arm& a, const std::vector<std::string>&
 }
 
 void shared_process::make_way_for(const arm& a) {
-  // Beside an arm on the same GPU it may stay. But while this process runs an arm that needs no GPU, another arm may fill that.
+  // The process may stay beside an arm on the same GPU. But while this lane runs an arm without a GPU, another arm may fill that GPU.
   if (a.needs == need::host) retire();
 }
 

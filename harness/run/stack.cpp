@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// The half that needs no CUDA: asking the child, completing, printing.
+// The part that needs no CUDA: asks the child, completes and prints the stack.
 #include "harness/run/stack.hpp"
 
 #include "harness/model/errors.hpp"
@@ -43,8 +43,8 @@ nlohmann::json host() {
           {"libc", gnu_get_libc_version()}};
 }
 
-/// Variables that change what the driver, libraries or the loader do. Of cufault's own variables only those that choose a library or rules;
-/// others, such as CUFAULT_TIER, make no other stack.
+/// Variables that affect the driver, libraries or the loader. Of cufault's own variables only those that choose a library or rules: others,
+/// such as CUFAULT_TIER, do not change the stack.
 nlohmann::json relevant_environment() {
   std::vector<std::string> prefixes{"NVIDIA_TF32",   "NVIDIA_VISIBLE",       "LD_",         "CUFAULT_PYTHON",
                                     "CUFAULT_RULES", "CUFAULT_OTHER_CUBLAS", "CUFAULT_FAIL"};
@@ -70,7 +70,7 @@ std::string text_at(const nlohmann::json& j, const char* object, const char* mem
   return j.contains(object) && j[object].is_object() ? j[object].value(member, std::string()) : std::string();
 }
 
-/// With hashes in place of the UUIDs of GPUs.
+/// Replaces UUIDs of GPUs by hashes.
 std::string without_uuids(const std::string& text) {
   static const std::regex uuid("(GPU|MIG)-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}");
   std::string kept;
@@ -83,7 +83,7 @@ std::string without_uuids(const std::string& text) {
   return kept.append(copied, text.end());
 }
 
-/// What the kernel says of itself where NVML is not there.
+/// Version that the kernel driver reports itself, for machines without NVML.
 std::string kernel_driver_version() {
   std::ifstream file("/proc/driver/nvidia/version");
   std::string word;
@@ -97,11 +97,11 @@ std::string kernel_driver_version() {
 }  // namespace
 
 void name_driver(nlohmann::json& driver, const std::string& kernel) {
-  if (!driver.is_object()) driver = nlohmann::json::object();  // the process that looks died
+  if (!driver.is_object()) driver = nlohmann::json::object();  // the child died
   constexpr std::string_view begins = "libcuda.so.";
   const std::string name = std::filesystem::path(driver.value("library", std::string())).filename().string();
   const std::string own = name.starts_with(begins) ? name.substr(begins.size()) : std::string();
-  const bool is_version = own.find('.') != own.npos && own.find('.') >= 3;  // libcuda.so.1.1 is none
+  const bool is_version = own.find('.') != own.npos && own.find('.') >= 3;  // libcuda.so.1.1 has no version
   if (const std::string& version = is_version && !kernel.empty() ? own : kernel; !version.empty())
     driver["version"] = version;
   if (is_version && !kernel.empty() && own != kernel) driver["kernel"] = kernel;

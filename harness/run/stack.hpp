@@ -23,18 +23,18 @@ namespace cufault {
 ///  "devices": UUIDs of those that the driver shows, by number, "error": why nothing may be run here (no cuBLAS could be bound, or the process that looked died), or "",
 ///  "environment": {variable: value}, "host": {"system", "kernel", "processor", "processors", "libc"},
 ///  "keys": {what records of stacks are compared by}}
-/// Read in a child process, since it takes a CUDA context to know; a child that dies is told in "no_gpu".
+/// Read in a child process, because it needs a CUDA context. If the child dies, "no_gpu" says so.
 nlohmann::json read_stack(const std::filesystem::path& self, const target& where, const nvml& management,
                           int stop = -1);
 
-/// Of a stack's "driver": its version is that of the library, libcuda.so.580.95.05, which can be of a compat folder. What it does and says is the
-/// library's. kernel: the version of the kernel driver, empty where there is none; it counts where the library's name has no version.
+/// Completes a stack's "driver". Its version is that of the library, libcuda.so.580.95.05, which may lie in a compat folder: the library
+/// determines behaviour and messages. `kernel`: version of the kernel driver, "" without one; used if the library's name has no version.
 void name_driver(nlohmann::json& driver, const std::string& kernel);
 
 void print_stack(std::ostream& out, const nlohmann::json& stack);
 
-/// The stack without what names one machine and proves nothing (how many GPUs there are, their UUIDs, also in values of variables): for records.
-/// A hash of a UUID stays. It tells that two runs were on one GPU, and not on which.
+/// Stack for records: without what identifies a machine and proves nothing (number and UUIDs of GPUs, also inside variables). A hash of the
+/// UUID stays, so that runs on one GPU can be recognised.
 nlohmann::json for_record(nlohmann::json stack);
 
 }  // namespace cufault

@@ -224,8 +224,7 @@ TEST_F(gpu_lock_file, is_given_up_by_a_holder_that_is_killed) {
   EXPECT_FALSE(std::filesystem::exists(file())) << "but the next one does";
 }
 
-// Holders come and go as fast as they can, removing and making the file anew, and never is a squeeze not
-// alone.
+// Holders come and go as fast as they can, removing and making the file. A squeeze must always be alone.
 TEST_F(gpu_lock_file, is_never_two_files) {
   std::atomic<int> sharing = 0, squeezing = 0, broken = 0;
   std::vector<std::thread> holders;

@@ -79,7 +79,7 @@ TEST(lanes, may_answer_when_they_are_told_to_stop) {
   EXPECT_EQ(two.next(-1)->text, "idle went on");
 }
 
-// A lane that runs a trial which says on a pipe that it runs, and never ends.
+// A lane whose trial reports its start on a pipe, and never ends.
 class lanes_with_a_hanging_trial : public testing::Test {
  protected:
   lanes_with_a_hanging_trial() {
@@ -107,7 +107,7 @@ class lanes_with_a_hanging_trial : public testing::Test {
     run_arm(c, a, options);
     return "ended";
   }
-  /// Until the lane's trial has its folder, which it gets before it is started.
+  /// Waits for the folder of the lane's trial, which is made before its start.
   void wait_for_the_trial() const {
     while (fs::is_empty(folder)) usleep(1000);
   }

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// The life of an MPS daemon, with a script in the place of nvidia-cuda-mps-control: its daemon leaves the process that started it, and has a
-// server, as the real one.
+// The life of an MPS daemon, with a script in place of nvidia-cuda-mps-control: its daemon detaches from its starter and has a server, like
+// the real one.
 #include "harness/run/mps_daemon.hpp"
 
 #include "harness/model/errors.hpp"
@@ -43,7 +43,7 @@ using testing::StartsWith;
 
 const std::vector<std::string> keeper{RUNNER_HOST, "keep_mps"};
 
-// What it does is written to TOLD: a line each.
+// Writes its actions to TOLD, a line each.
 constexpr const char* stand_in = R"sh(#!/bin/sh
 control="$CUDA_MPS_PIPE_DIRECTORY/control"
 if [ "$1" = -d ]; then
@@ -80,7 +80,7 @@ class mps : public testing::Test {
     for (std::string line; std::getline(in, line);) lines.push_back(line);
     return lines;
   }
-  /// Of the daemon that was started last.
+  /// The daemon that was started last.
   [[nodiscard]] pid_t daemon() const {
     pid_t last = 0;
     for (const std::string& line : told())
@@ -115,7 +115,7 @@ class mps : public testing::Test {
   std::set<pid_t> before_ = children_of_this_process();
 };
 
-/// This process has the variables of the daemon's clients.
+/// Sets the variables of the daemon's clients in this process.
 class as_client_of {
  public:
   explicit as_client_of(const mps_daemon& of) : variables_(of.variables()) {
@@ -306,7 +306,7 @@ TEST_F(mps, daemon_ends_with_a_runner_that_is_killed) {
   kill(host, SIGKILL);
   waitpid(host, nullptr, 0);
   EXPECT_TRUE(ends(daemon()));
-  // Where an earlier test has made this process a subreaper, the keeper is its child now.
+  // If an earlier test made this process a subreaper, the keeper is its child now.
   for (const pid_t child : children_of_this_process())
     if (!others.contains(child)) waitpid(child, nullptr, 0);
   EXPECT_THAT(told(), ElementsAre(StartsWith("started "), "quit -t 1"));

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// Which processes use a GPU, from the doctor's stand-in for NVML.
+// Processes that use a GPU, from the doctor's stand-in for NVML.
 #include "harness/run/nvml.hpp"
 
 #include <gmock/gmock.h>
@@ -20,7 +20,7 @@ using testing::IsEmpty;
 
 class nvml_users : public testing::Test {
  protected:
-  // Loaded already, it is what the loader has for this name.
+  // Once loaded, the loader returns it for this name.
   void SetUp() override { ASSERT_NE(fake_ = dlopen(FAKE_NVML, RTLD_NOW | RTLD_LOCAL), nullptr) << dlerror(); }
   void TearDown() override {
     unsetenv("DOCTOR_FAKE_UNUSED");

@@ -11,7 +11,7 @@
 namespace cufault {
 namespace {
 
-/// What is written to a file in memory.
+/// Text written to a file in memory.
 class written {
  public:
   written() : file_(open_memstream(&text_, &size_)) {}

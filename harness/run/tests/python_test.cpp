@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// What is wrong with a Python, and with a framework in it, is said in one line. The frameworks are fakes in a folder of PYTHONPATH.
+// Errors of a Python, or of a framework in it, are reported in one line. The frameworks are fakes in a folder of PYTHONPATH.
 #include "harness/run/python.hpp"
 
 #include "harness/system/process.hpp"
@@ -33,7 +33,7 @@ using testing::ThrowsMessage;
 class python : public testing::Test {
  protected:
   void SetUp() override {
-    // Without site-packages: whatever this machine has there.
+    // Without site-packages, to hide packages of this machine.
     script("python", "#!/bin/sh\nexec '" PYTHON3 "' -S \"$@\"\n");
     setenv("PYTHONPATH", folder.path().c_str(), 1);
     on_host.framework = on_gpu.framework = "pytorch";
@@ -49,7 +49,7 @@ class python : public testing::Test {
     write(name, text);
     ASSERT_EQ(chmod((folder.path() / name).c_str(), 0755), 0);
   }
-  /// A torch that can be imported as far as its trials need.
+  /// A torch that can be imported as far as trials need.
   void fake_torch(const std::string& begins) {
     write("torch/__init__.py", begins + R"(
 class version:
@@ -124,7 +124,7 @@ TEST_F(python, tells_releases_whatever_they_are_builds_of) {
   }
 }
 
-/// A Python with a prefix of its own, as those of conda and of virtual environments.
+/// A Python with its own prefix, as in conda and virtual environments.
 class prefixed_python : public python {
  protected:
   void SetUp() override {
@@ -135,7 +135,7 @@ class prefixed_python : public python {
     const auto made = run_process(options, {});
     ASSERT_EQ(made.exit_code, 0) << made.stderr_text;
   }
-  /// Where packages are.
+  /// The folder of packages.
   fs::path site_packages() {
     for (const auto& entry : fs::directory_iterator(folder.path() / "env" / "lib"))
       if (fs::exists(entry.path() / "site-packages"))

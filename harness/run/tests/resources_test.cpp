@@ -18,7 +18,7 @@ using testing::IsEmpty;
 
 const std::string first = "GPU-0a9df86c-2207-BB46-a036-5b510318cd98", second = "GPU-1b-2c";
 
-/// What CTest sets for a test with RESOURCE_GROUPS "gpus:1".
+/// Variables that CTest sets for a test with RESOURCE_GROUPS "gpus:1".
 class given_by_ctest : public testing::Test {
  protected:
   void SetUp() override {

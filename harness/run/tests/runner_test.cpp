@@ -323,7 +323,7 @@ TEST(device_memory, that_moved_once_costs_a_second_trial) {
   EXPECT_EQ(ended, outcome::completed);
 }
 
-// It falls for longer than is waited behind the first trial, so that a second one that began at once would see it move, too.
+// It falls for longer than the wait after the first trial: a second trial that began at once would see it move, too.
 TEST(device_memory, is_at_rest_before_the_second_trial) {
   outcome ended{};
   const auto begun = std::chrono::steady_clock::now();
@@ -348,7 +348,7 @@ TEST(device_memory, that_does_not_come_to_rest_leaves_the_last_trial_inconclusiv
   EXPECT_EQ(ended, outcome::not_provoked);
 }
 
-// What a driver gives back late: it is at rest for a while, and moves within the second trial, too.
+// A driver returns memory late: it is at rest for a while, and moves again in the second trial.
 TEST(device_memory, that_moves_in_two_trials_costs_a_third) {
   auto options = running({});
   std::size_t begun = 0;
@@ -367,7 +367,7 @@ TEST(device_memory, that_moves_in_two_trials_costs_a_third) {
   EXPECT_EQ(begun, 3U);
 }
 
-/// An arm whose first `moving` trials say that memory moved. Returns what was observed, and how many trials began.
+/// An arm whose first `moving` trials report that memory moved. Returns the observation, and the number of trials begun.
 std::pair<observation, std::size_t> told_that_memory_moved(std::size_t moving) {
   auto options = running({});
   options.memory_rest = std::chrono::milliseconds(50);
@@ -393,8 +393,8 @@ TEST(device_memory, that_moves_in_each_trial_is_looked_at_four_times) {
   EXPECT_EQ(begun, 4U);
 }
 
-/// What was observed of an arm each of whose trials runs hostile_child with the next words, and with the last ones again when they are used up; and how
-/// many trials began.
+/// Runs an arm whose trials run hostile_child with these words in turn, then with the last ones. Returns the observation and the number of
+/// trials begun.
 std::pair<observation, std::size_t> seen_of_trials(const std::vector<words>& in_turn,
                                                    std::chrono::seconds timeout = std::chrono::seconds(30)) {
   auto options = running({});

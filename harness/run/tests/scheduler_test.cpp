@@ -49,7 +49,7 @@ TEST(order_of_arms, puts_those_together_that_can_share_a_process) {
 TEST(order_of_arms, is_drawn_from_the_seed_alone) {
   std::vector<work_item> items(8, shared());
   items[2].last = true;
-  // Written down: every machine and standard library is to draw the same.
+  // Literal: every machine and standard library must draw the same.
   EXPECT_THAT(shuffled(items, 1), ElementsAreArray(shuffled(items, 1)));
   EXPECT_NE(shuffled(items, 1), shuffled(items, 2));
   auto sorted = shuffled(items, 3);
@@ -142,7 +142,7 @@ TEST(scheduler, runs_those_that_may_hang_the_gpu_beside_each_other_where_they_sh
   EXPECT_EQ(plan.next()->item, 2U) << "the one before is still running";
 }
 
-// Whatever order is drawn: each item begins once, exclusive ones alone.
+// In any drawn order each item begins once, exclusive ones alone.
 TEST(scheduler, runs_everything_once_in_any_order) {
   std::vector<work_item> items;
   for (int i = 0; i < 40; ++i)
@@ -195,7 +195,7 @@ TEST(scheduler, without_a_gpu_no_more_items_run_than_there_are_jobs) {
   EXPECT_EQ(scheduler::lanes_for(items, 2), 2U);
 }
 
-/// Six of A, three of B, and one that shares no process.
+/// Six items of key A, three of B, and one that shares no process.
 std::vector<work_item> of_two_keys() {
   std::vector<work_item> items(10, shared());
   for (std::size_t i = 1; i < 10; ++i) items[i].process = i < 7 ? "A" : "B";
