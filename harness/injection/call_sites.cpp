@@ -58,7 +58,7 @@ run_log read_log(const fs::path& log) {
   run_log seen;
   struct of_site {
     call_site site;
-    std::map<std::uint64_t, std::uint64_t> calls;  // by process
+    std::map<std::uint64_t, std::uint64_t> calls;  // key: process
   };
   std::vector<of_site> all;
   std::map<site_key, std::size_t> place;

@@ -9,11 +9,11 @@
 #include <string_view>
 #include <vector>
 
-/// What the injector's log of a run says of calls. Sweeps of programs and of operations find the calls to fail by it.
+/// Reads from the injector's log of a run which calls were made. Sweeps of programs and operations plan by it.
 namespace cufault::program_sweep {
 
-/// Where a program calls the driver or a library: the same in each run of the same files. `stack` is a hash of the five innermost callers, each by
-/// its file (build ID, or else name) and its offset there (harness/injector/call_stack.cpp).
+/// A place in a program that calls the driver or a library, equal in all runs of the same files. `stack` is a hash of the five innermost
+/// callers: the file of each (build ID, else name) and its offset there (harness/injector/call_stack.cpp).
 struct call_site {
   std::string library;   ///< file name of the calling library; the program's own name for the program
   std::string offset;    ///< of the call in it: "0x2dea"
@@ -22,7 +22,7 @@ struct call_site {
   bool operator==(const call_site& other) const { return function == other.function && stack == other.stack; }
 };
 
-/// How often one run called at a site: the most calls of one process, and in how many processes.
+/// Calls of one run at a site: the most calls of one process, and the number of processes.
 struct site_count {
   std::uint64_t calls = 0, processes = 0;
   bool operator==(const site_count&) const = default;
@@ -42,23 +42,23 @@ struct run_log {
   std::uint64_t unread = 0;             ///< lines that are no JSON: cut off by the end of their process
 };
 run_log read_log(const std::filesystem::path& log);  ///< a file that is not there is an empty log
-/// Rules under which a run logs each call with its call stack: of the driver, or where `libraries` names some ("cublas"), of these, and then
-/// also what allocates and releases device memory, without a call stack.
+/// Rules that make a run log each driver call with its call stack. If `libraries` names some ("cublas"), the run logs calls of these
+/// libraries instead, and allocations and releases of device memory without a call stack.
 std::string rules_that_log_all(const std::vector<std::string>& libraries);
-/// Only what allocates and releases device memory.
+/// The same for allocations and releases of device memory alone.
 std::string rules_that_log_memory();
 
-/// A site of two clean runs. One that does not have the same count in both cannot be indexed.
+/// A site in two clean runs. Its calls can be numbered only if both counts are equal.
 struct compared_site {
   call_site site;
   site_count first, second;
   [[nodiscard]] bool is_stable() const { return first == second; }
 };
-/// Those of the first run, in its order; then those of the second run alone.
+/// Sites of the first run in its order, then sites of the second run alone.
 std::vector<compared_site> compare(const std::vector<counted_site>& first,
                                    const std::vector<counted_site>& second);
 
-/// What a call of the driver does to the number of allocations of device memory: 1, -1 or 0.
+/// Change of the number of device allocations by a driver call: 1, -1 or 0.
 int change_of_allocations(std::string_view function);
 
 }  // namespace cufault::program_sweep

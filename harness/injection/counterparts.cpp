@@ -27,7 +27,7 @@ arm& add_counterpart(failure_case& c, const std::string& natural, const std::str
   added.name = natural + "_injected";
   added.summary += ", injected";
   added.counterpart_of = natural;
-  added.made_up = false;  // counterpart_of says so
+  added.made_up = false;  // counterpart_of tells so
   added.shares_process = false;
   if (added.levels) added.levels->refine_to = 0;  // edges are not compared
   if (injector::needs_host_library(injector::rules_of(rules, {})))

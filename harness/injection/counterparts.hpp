@@ -9,14 +9,14 @@
 
 namespace cufault {
 
-/// Adds the injected counterpart of a fault arm, NATURAL_injected: the same body on the same levels, unrefined, where libcufault.so provokes what
-/// the natural arm has for real. Memory pressure, a pool and another process of its body hold no memory then, but give the process a budget
-/// (harness/kit/memory_pressure.hpp). `rules`: JSON of rules that hold from the start (harness/injector/README.md); empty for none. Where
-/// what the natural arm has would be there without its environment, take it out of what this returns. `cufault counterparts` compares the two.
-/// The case is malformed where it has no such arm yet.
+/// Adds the injected counterpart of a fault arm, NATURAL_injected: the same body and levels, without refinement. libcufault.so injects what
+/// the natural arm really has: memory pressure, a pool or another process holds no memory, but sets a budget
+/// (harness/kit/memory_pressure.hpp). `rules`: JSON of rules that hold from the start (harness/injector/README.md); "" for none. If the
+/// environment alone would cause the natural fault, remove it from the returned arm. `cufault counterparts` compares both arms. Throws
+/// malformed_case if there is no natural arm.
 arm& add_counterpart(failure_case& c, const std::string& natural, const std::string& rules = {});
 
-/// Whether this process runs the body of an injected counterpart.
+/// True if this process runs an injected counterpart.
 bool in_counterpart();
 
 }  // namespace cufault

@@ -25,7 +25,7 @@ bool launches_a_kernel(std::string_view called) {
   return function.starts_with("cuLaunch") && function != "cuLaunchHostFunc";
 }
 
-/// Made and checked, with the facts of what it took to make it. `log`: a file that is not there yet.
+/// Makes and checks the operation; adds facts of its resources. `log`: a file that does not exist yet.
 status_record with_facts(operation& o, const std::filesystem::path& log) {
   CUFAULT_PRELOADED(cufault_set_log)(log.c_str());
   const std::int64_t before = bytes_held();
@@ -77,7 +77,7 @@ void tell_facts(trial& t, const operation_type& of) {
     }
   }
   if (of.handle != own_handle::cublas) return;
-  const device_block workspace(workspace_bytes);  // outlives the handle
+  const device_block workspace(workspace_bytes);  // must outlive the handle
   const auto o = of.fresh();
   o->prepare();
   CUFAULT_REQUIRE(cudaMemset(workspace.address(), untouched, workspace_bytes));

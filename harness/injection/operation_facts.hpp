@@ -9,13 +9,12 @@
 
 namespace cufault::sweeping {
 
-/// What an operation uses when nothing fails: kernels, driver calls, device memory. They are facts of three steps: made cold, once more (warm), and
-/// by another handle with a workspace of the program's own. The first two have its kernels, driver calls and the device memory that it took;
-/// the third, of an operation that has a cuBLAS handle, whether it wrote to that workspace. Needs libcufault.so; the trial must be the
-/// first of its process.
+/// Records what an operation uses when nothing fails, as facts of three steps: made cold, made again (warm), and made by another handle
+/// with a workspace of the program. The first two steps have its kernels, driver calls and device memory. The third, for operations with a
+/// cuBLAS handle, tells whether it wrote to the workspace. Needs libcufault.so; the trial must be the first of its process.
 void tell_facts(trial& t, const operation_type& of);
 
-/// Of the first two steps.
+/// Facts of the first two steps.
 fact_map facts_of(const program_sweep::run_log& log, std::int64_t bytes_taken);
 
 }  // namespace cufault::sweeping

@@ -26,7 +26,7 @@ void under_injector(arm& a, const std::string& rules, const std::vector<std::str
   add_preload(a, "libcufault.so");
   a.environment["CUFAULT_RULES"] = rules;
   a.environment["CUFAULT_FAIL"] = "";
-  a.environment["CUFAULT_STRICT"] = "1";  // without its rules it would be another arm
+  a.environment["CUFAULT_STRICT"] = "1";  // fail rather than run without the rules
   a.environment["CUFAULT_LOG"] = "/dev/null";
 }
 

@@ -11,20 +11,20 @@
 
 namespace cufault {
 
-/// Has the arm's trials run under libcufault.so, by these rules from the start (harness/injector/README.md; JSON, empty for none),
-/// whatever the environment of cufault itself says of rules. What it reports goes nowhere: a trial tells what it sees. `libraries`: those
-/// whose functions rules of the trial are for, as "cublas"; libcufault_cublas.so and its like are preloaded in front. Where a library of
-/// these was not built, or its path has a space or ':' in it, what uses it is not provoked.
+/// Runs the arm's trials under libcufault.so with these rules from the start (JSON, harness/injector/README.md; "" for none). Rules of
+/// cufault's own environment are ignored, and the injector's log is dropped. `libraries`: those that rules of the trial name, such as
+/// "cublas"; libcufault_cublas.so and its like are preloaded. If one of these files was not built, or its path has a space or ':', the
+/// trial is not provoked.
 void under_injector(arm& a, const std::string& rules = {}, const std::vector<std::string>& libraries = {});
 
-/// The same with libcufault_host.so behind it: for rules on functions of the host, and for what host_faults does.
+/// The same, with libcufault_host.so: for rules on host functions and for host_faults.
 void under_host_injector(arm& a, const std::string& rules = {});
 
-/// From now on these rules hold for this process's driver calls; "" for none. Throws not_provoked without libcufault.so, setup_failed with
-/// its words where they are wrong.
+/// Applies these rules to driver calls of this process from now on; "" for none. Throws not_provoked without libcufault.so, and
+/// setup_failed with its message if they are wrong.
 void set_rules(const std::string& json);
 
-/// A function that libcufault.so offers to the process that it is preloaded into. Throws not_provoked where it is not.
+/// A function that a preloaded libcufault.so offers to its process. Throws not_provoked if it is not preloaded.
 template <class Function>
 Function* preloaded(const char* name) {
   void* found = dlsym(RTLD_DEFAULT, name);

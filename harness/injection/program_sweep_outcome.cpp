@@ -27,7 +27,7 @@ std::vector<std::string> lines_in(const std::string& text) {
   return found;
 }
 
-/// "took 12 ms" -> "took # ms"
+/// E.g. "took 12 ms" becomes "took # ms"
 std::string without_digits(const std::string& text) {
   std::string masked;
   for (const char c : text)
@@ -38,7 +38,7 @@ std::string without_digits(const std::string& text) {
   return masked;
 }
 
-/// Lines that clean runs do not print; where those differ from one another, whatever their numbers are.
+/// Lines that clean runs do not print. If clean runs differ, digits are ignored.
 std::vector<std::string> new_lines(const std::string& text, const std::string& clean, bool clean_is_same) {
   const auto all = lines_in(clean_is_same ? clean : without_digits(clean));
   const std::set<std::string> known(all.begin(), all.end());
@@ -50,7 +50,7 @@ std::vector<std::string> new_lines(const std::string& text, const std::string& c
   return found;
 }
 
-/// "out of memory" of "OUT_OF_MEMORY", as cuGetErrorString has it; "launch failure" of "LaunchFailure".
+/// E.g. "out of memory" for "OUT_OF_MEMORY", as cuGetErrorString has it; "launch failure" for "LaunchFailure".
 std::string in_words(const std::string& code) {
   std::string words;
   for (std::size_t i = 0; i < code.size(); ++i) {
@@ -62,7 +62,7 @@ std::string in_words(const std::string& code) {
   return in_lower_case(words);
 }
 
-/// Those that tell of a failure.
+/// Lines that report a failure.
 std::vector<std::string> telling_lines(const std::vector<std::string>& lines, const std::string& code) {
   const std::string words = in_words(without_prefix(code));
   std::vector<std::string> found;
@@ -89,7 +89,7 @@ std::string line_that_tells(const new_output& of, bool errors_are_compared, cons
   std::vector<std::string> lines = telling_lines(of.errors, code);
   const auto on_output = telling_lines(of.output, code);
   lines.insert(lines.end(), on_output.begin(), on_output.end());
-  if (lines.empty() && errors_are_compared) lines = of.errors;  // a clean run does not say it
+  if (lines.empty() && errors_are_compared) lines = of.errors;  // clean runs do not print these lines
   if (lines.empty()) return {};
   const auto frame = [](const std::string& line) { return line.front() == ' ' || line.front() == '\t'; };
   const auto found = std::find_if_not(lines.begin(), lines.end(), frame);
@@ -97,7 +97,7 @@ std::string line_that_tells(const new_output& of, bool errors_are_compared, cons
   return (found == lines.end() ? lines.front() : *found).substr(0, most);
 }
 
-/// The signal that ended it, or that a shell or launcher tells of by 128 and its number; 0 for none.
+/// The signal that ended the process, or that a shell or launcher reports as 128 plus its number; 0 for none.
 int fatal_signal(const process_result& process) {
   if (process.how == ending::signalled) return process.signal;
   for (const int signal : {SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGKILL})
@@ -151,7 +151,7 @@ clean_runs agreed(const run_seen& first, const run_seen& second) {
   clean.errors = first.process.stderr_text;
   clean.same_output = first.process.stdout_text == second.process.stdout_text;
   clean.same_errors = first.process.stderr_text == second.process.stderr_text;
-  // Lines that either of them prints are no news.
+  // Lines of either clean run are not new.
   if (!clean.same_output) clean.output += "\n" + second.process.stdout_text;
   if (!clean.same_errors) clean.errors += "\n" + second.process.stderr_text;
   clean.processes = std::max(first.process.stragglers, second.process.stragglers);
@@ -173,11 +173,11 @@ row judged(const call_site& site, const planned_call& call, const run_seen& seen
   r.ended = words_of_end(seen.process);
   r.injections = seen.log.injections;
   r.seconds = seen.process.milliseconds / 1000;
-  // Of a process that was killed the rest had to be killed, too.
+  // If the process was killed, the rest of it had to be killed too.
   const bool by_itself = seen.process.how == ending::exited;
   if (by_itself) r.left.processes = std::max(0, seen.process.stragglers - clean.processes);
   if (seen.shared_memory.size() > clean.shared_memory) r.left.shared_memory = seen.shared_memory;
-  // A release that was made to fail released nothing, and nobody could help it.
+  // Releases that a rule failed kept their memory; the program could not prevent that.
   const std::int64_t not_released =
       change_of_allocations(site.function) < 0 ? static_cast<std::int64_t>(r.injections) : 0;
   if (by_itself && !releases(site.function))

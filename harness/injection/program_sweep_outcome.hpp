@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-/// What a run of a program came to in which one call of the driver or of a library was made to fail. Runs it: harness/cli/sweep_program.cpp.
+/// Judges a run of a program in which one call of the driver or a library failed. harness/cli/sweep_program.cpp runs it.
 namespace cufault::program_sweep {
 
 enum class outcome : std::uint8_t {
@@ -27,18 +27,18 @@ enum class outcome : std::uint8_t {
 inline constexpr std::size_t outcomes = 7;
 std::string_view name_of(outcome o);
 std::optional<outcome> outcome_named(std::string_view name);
-/// Without an oracle of the user's: a program may report a failure, or do without the call.
+/// Without `--ok`: accepted are a reported failure, and success without the call.
 bool is_acceptable(outcome o);
-/// To be run again alone before it is believed.
+/// True if the row is run again alone before it is believed.
 bool wants_repeating(outcome o);
 
-/// What was seen of one run.
+/// What was observed of one run.
 struct run_seen {
   process_result process;
   run_log log;
   std::vector<std::string> shared_memory;  ///< files of /dev/shm that are there since it began
 };
-/// What the clean runs agree in. Of output that differs between them nothing is compared but words of a failure.
+/// What all clean runs have in common. If their output differs, only words of a failure are compared.
 struct clean_runs {
   std::string output, errors;  ///< standard output and standard error
   bool same_output = true, same_errors = true;
@@ -49,7 +49,7 @@ struct clean_runs {
 };
 clean_runs agreed(const run_seen& first, const run_seen& second);
 
-/// What a run left behind, beyond what a clean one does.
+/// What a run left behind beyond what a clean run leaves.
 struct left_behind {
   int processes = 0;
   std::vector<std::string> shared_memory;
@@ -63,8 +63,8 @@ struct row {
   std::string code;
   outcome came_to = outcome::not_reached;
   std::string ended;  ///< "exit 1", "SIGSEGV", "timed out"
-  /// What told of the failure: a line that clean runs do not print, cut at 300 bytes (of a record: before what is no UTF-8 is replaced). Of
-  /// several the first on standard error that is not indented, as frames of a traceback are. Empty where no line did.
+  /// The line that reported the failure and that clean runs do not print, cut at 300 bytes (in a record: before invalid UTF-8 is replaced).
+  /// Of several, the first unindented one on standard error, since frames of a traceback are indented. Empty without one.
   std::string said;
   bool acceptable = true;
   std::uint64_t injections = 0;  ///< one in each process that made the call
@@ -74,11 +74,11 @@ struct row {
   [[nodiscard]] bool is_repeatable() const;
   [[nodiscard]] std::string name() const { return fail_text(site, ordinal, code); }
 };
-/// What a run with that call failed came to, but for `acceptable` and `repeats`. Device memory that is left makes it `leaked` only where
-/// the program ended with 0, as one that gives up leaves it to the driver.
+/// Outcome of a run with this call failed, without `acceptable` and `repeats`. Device memory left makes it `leaked` only if the program
+/// ended with 0: a program that gives up leaves memory to the driver.
 row judged(const call_site& site, const planned_call& call, const run_seen& seen, const clean_runs& clean);
 
-/// That two rows of a group stand for those between them.
+/// True if two rows of a group stand for all rows between them.
 bool same_result(const row& a, const row& b);
 
 }  // namespace cufault::program_sweep

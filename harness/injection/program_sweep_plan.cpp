@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::string_view words_of_release[]{"Destroy", "Free", "CommAbort", "DeviceReset"};
 
-/// A function that the injector knows by name: rules for others are refused.
+/// True for functions that the injector knows: it refuses rules for others.
 bool is_known(std::string_view function) {
   if (const auto* of = injector::library_of(function)) return injector::function_in(*of, function) != nullptr;
   const auto all = injector::driver_functions();
@@ -42,13 +42,13 @@ std::vector<std::string> codes_of_library(const injector::known_library& of, std
   std::vector<std::string> codes;
   for (const std::string_view each : all)
     if (injector::code_in(&of, each) && std::find(codes.begin(), codes.end(), each) == codes.end())
-      codes.emplace_back(each);  // an older header may lack one
+      codes.emplace_back(each);  // older headers may lack a code
   return codes;
 }
 
 using function_and_library = std::pair<std::string, std::string>;
 
-/// Calls in the order in which a budget takes them.
+/// Sorts calls into the order in which a budget takes them.
 void order_by_novelty(std::vector<planned_call>& calls, const std::vector<compared_site>& sites) {
   std::set<std::string> functions;
   std::set<function_and_library> functions_of_libraries;
@@ -124,7 +124,7 @@ std::vector<planned_call> plan_every(const std::vector<compared_site>& sites) {
 }
 
 std::vector<std::vector<planned_call>> plan_groups(const std::vector<compared_site>& sites) {
-  std::vector<planned_call> leaders;  // of groups, for their order
+  std::vector<planned_call> leaders;  // one call of each group, to order the groups
   std::map<function_and_library, std::vector<planned_call>> groups;
   const auto group_of = [&](std::size_t site) {
     return function_and_library{sites[site].site.function, sites[site].site.library};

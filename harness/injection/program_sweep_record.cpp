@@ -196,7 +196,7 @@ earlier_record read_record(const fs::path& file) {
     if (kind == "site") found.sites.push_back(compared_from(line));
     if (kind == "row") {
       found.rows.push_back(row_from(line));
-      // Behind a line "end" come only rows that were left: a sweep that goes on runs no row again.
+      // After a line "end" only missing rows follow: a continued sweep repeats no row.
       if (!rows.insert(found.rows.back().name()).second)
         line.fail(fmt::format(
             "the row {} is there twice: two sweeps wrote this record; begin it anew with --record",

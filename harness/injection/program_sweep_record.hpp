@@ -11,10 +11,10 @@
 #include <string_view>
 #include <vector>
 
-/// The record of a sweep of a program: JSON Lines, each written when it is known (reports/schemas/program-sweep-line.schema.json).
+/// The record of a sweep of a program: JSON Lines, each written as soon as it is known (reports/schemas/program-sweep-line.schema.json).
 namespace cufault::program_sweep {
 
-/// "as typed", for a POSIX shell.
+/// The command "as typed", quoted for a POSIX shell.
 std::string quoted(const std::vector<std::string>& command);
 
 struct header {
@@ -44,7 +44,7 @@ std::string line_of(const group_result& g);
 std::string line_of(const totals& t);
 row read_row(std::string_view line);  ///< throws input_error
 
-/// A record that is to be continued.
+/// A record to continue.
 struct earlier_record {
   header head;
   std::vector<compared_site> sites;
@@ -52,7 +52,7 @@ struct earlier_record {
   std::vector<std::string> groups;  ///< lines of groups, each with its line break
   std::size_t bytes = 0;            ///< of its whole lines: what comes behind was cut off by a kill
 };
-/// Throws input_error, naming file and line.
+/// Throws input_error with file and line.
 earlier_record read_record(const std::filesystem::path& file);
 
 }  // namespace cufault::program_sweep

@@ -49,7 +49,7 @@ void say(char (&where)[n], std::string_view what) {
   where[what.copy(where, n - 1)] = '\0';
 }
 
-/// What became of it, in one word; of a machine that cannot even be prepared for it, too.
+/// Runs `work`; returns its outcome in one word, also if preparing the process failed.
 template <class Work>
 std::string name_of(Work&& work) {
   try {
@@ -70,17 +70,17 @@ status_record made_and_checked(operation& o) {
   return made.ok ? record_of(o.check()) : made;
 }
 
-/// The operation without a fault. Throws setup_failed if that fails.
+/// Makes the operation without a fault. Throws setup_failed if that fails.
 void make_once(const make_operation& fresh) {
   const auto o = fresh();
   CUFAULT_REQUIRE(made_and_checked(*o));
   CUFAULT_REQUIRE(o->multiply());
 }
 
-/// A process is given up when its rows have left so much behind that others could fall short of memory for real.
+/// Bytes that rows of a process may leave behind: beyond that, other rows could really run out of memory.
 constexpr std::int64_t most_left = 256 << 20;
 
-/// One row. `clean_bytes`: what one without a fault leaves behind. False where the process is no longer as it was.
+/// Runs one row. `clean_bytes`: what a run without a fault leaves behind. Returns false if the process is no longer as before.
 bool run_row(const make_operation& fresh, const nlohmann::json& rule, std::int64_t clean_bytes,
              row_result& seen) {
   const std::int64_t held_before = bytes_held();
@@ -92,7 +92,7 @@ bool run_row(const make_operation& fresh, const nlohmann::json& rule, std::int64
   const auto before = injections();
   const auto start = clock::now();
   say(seen.in, "the operation");
-  // Here alone, also in clean runs: frames of this program may be part of a call site.
+  // The only call of make(), also for clean runs: frames of this program may be part of a call site.
   const status_record status = or_terminate([&] { return o->make(); });
   seen.milliseconds = std::chrono::duration<double, std::milli>(clock::now() - start).count();
   seen.reached = rule.contains("return") && injections() != before;
@@ -121,7 +121,7 @@ bool run_row(const make_operation& fresh, const nlohmann::json& rule, std::int64
 
 // ---- planning ----
 
-/// In each part are whole groups: which calls of one are run may depend on what its others came to.
+/// Keeps groups whole: which calls of a group run may depend on the results of its others.
 std::vector<call_group> part_of(std::vector<call_group> all, const request& asked) {
   const auto [part, parts] = asked.shard;
   std::vector<call_group> mine;
@@ -143,7 +143,7 @@ struct how {
   std::chrono::seconds time{0};  ///< for all rows
 };
 
-/// Processes that run rows side by side where each row takes one. The driver makes contexts one after the other, but not all else.
+/// Processes that run rows in parallel if each row has a process. The driver makes contexts one at a time, but not everything else.
 constexpr int lanes = 4;
 
 class sweep {
@@ -152,13 +152,13 @@ class sweep {
 
   void run() {
     CUFAULT_PRELOADED(cufault_end_stacks_at_program)
-    ();                     // another build of this program names the same call sites
-    if (!is_whole(asked_))  // said first, also of what does not get far
+    ();                     // another build of this program has other call sites
+    if (!is_whole(asked_))  // recorded first, even if the rest fails
       t_.measure(part_of_sweep, asked_.row.empty() ? asked_.shard.first : 0,
                  fmt::format("of {}", asked_.shard.second));
     if (!run_clean()) return;
     if (!run_planned()) return tell();
-    const bool ran = run_rows({planned_row{}}, 1);  // behind all others, whichever lane they ran in
+    const bool ran = run_rows({planned_row{}}, 1);  // after all others, in any lane
     tell();
     if (!ran) return;
     if (const std::string why = why_it_proves_nothing(results_.back(), "end"); !why.empty())
@@ -171,10 +171,10 @@ class sweep {
   }
 
  private:
-  // Each of these is false where a process could not be made ready, which has said why.
+  // Each returns false if a process could not be made ready; the process has recorded why.
 
-  /// Which driver calls there are, and what stays held behind the first operation of a process. Throws setup_failed where the operation
-  /// fails by itself.
+  /// Lists the driver calls, and measures what the first operation of a process leaves behind. Throws setup_failed if the operation fails
+  /// by itself.
   bool run_clean() {
     const std::filesystem::path log = t_.scratch() / "driver_calls";
     if (!run_rows({planned_row{}, planned_row{}}, 1, log)) return false;
@@ -214,7 +214,7 @@ class sweep {
     return ran;
   }
 
-  /// In so many processes side by side. Each call of a row is logged where a log is named.
+  /// Runs each row in its own process, this many in parallel. If `log` names a file, logs each call of a row.
   bool run_rows(const std::vector<planned_row>& rows, int side_by_side,
                 const std::filesystem::path& log = {}) {
     if (rows.empty()) return true;
@@ -251,14 +251,14 @@ class sweep {
     return log += std::to_string(i);
   }
 
-  /// So that a row finds what every other row finds.
+  /// Prepares a process so that each row starts in the same state.
   void ready_process() {
     hold(nullptr);
     if (!way_.first || of_.needs_context) t_.open_context();
     if (way_.first) return;
     make_once(of_.fresh);
     const std::int64_t before = bytes_held();
-    make_once(of_.fresh);  // the first one leaves behind what stays
+    make_once(of_.fresh);  // the first run leaves behind what stays
     clean_bytes_ = bytes_held() - before;
   }
 
@@ -289,7 +289,7 @@ class sweep {
   const clock::time_point begun_ = clock::now();
   std::vector<program_sweep::compared_site> sites_;
   std::vector<driver_call> calls_;
-  std::vector<planned_row> rows_;  // that ran, of all steps
+  std::vector<planned_row> rows_;  // rows that ran, of all steps
   std::vector<row_result> results_;
   std::int64_t clean_bytes_ = 0;
 };
@@ -303,14 +303,14 @@ void nothing_fails(trial& t, const operation_type& of) {
 
 }  // namespace
 
-// ---- rules for the process itself ----
+// ---- rules for the present process ----
 
 nlohmann::json log_all() {
   return nlohmann::json::parse(program_sweep::rules_that_log_all({})).at("rules").at(0);
 }
 
 void hold(const nlohmann::json& rule) {
-  // Fails nothing, and lets the injector account for device memory.
+  // A rule that fails nothing makes the injector count device memory.
   auto rules = nlohmann::json::array({{{"budget_bytes", std::uint64_t{1} << 62}}});
   if (!rule.is_null()) rules.insert(rules.begin(), rule);
   set_rules(nlohmann::json{{"rules", rules}}.dump());
@@ -352,7 +352,7 @@ failure_case sweep_case(operation_type of) {
   struct variant {
     const char *name, *summary;
     depth deep;
-    std::chrono::seconds further, first;  // for all rows
+    std::chrono::seconds further, first;  // sums over all rows
   };
   using std::chrono::seconds;
   for (const variant& v :

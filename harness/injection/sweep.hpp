@@ -12,16 +12,16 @@
 #include <string>
 #include <utility>
 
-/// A sweep: every driver call inside of one operation is made to fail, one at a time, each with handle and operands of its own. Two clean
-/// runs, under libcufault.so, say which calls there are, by call site; then each is failed with each code that matters for its function,
-/// once, and from there until the operation is over. At the start and at the end, where nothing fails, the operation must succeed.
+/// A sweep fails every driver call of one operation, one at a time, each time with a new handle and operands. Two clean runs under
+/// libcufault.so list the calls by call site. Then each call fails with each code that matters for its function: once, and persistently
+/// until the operation ends. At start and end, without a fault, the operation must succeed.
 namespace cufault::sweeping {
 
-/// The case sweep.NAME: what the operation takes (operation_facts.hpp), and the operation swept in each depth: one that is not the first of its
-/// process, in one process for as long as that stays as it was; and the first one, in a process for each row.
+/// The case sweep.NAME: the operation's resources (operation_facts.hpp), and its sweep in each depth. One arm sweeps an operation that is
+/// not the first of its process, in one process while that stays undamaged. Another sweeps the first operation, in a process for each row.
 failure_case sweep_case(operation_type of);
 
-/// What a sweep is told from outside: `cufault sweep`.
+/// What the command `cufault sweep` asks of a sweep.
 struct request {
   std::pair<int, int> shard{1, 1};  ///< of so many, only the rows of this one
   std::string row;                  ///< only this, as row_named() takes it
@@ -32,7 +32,7 @@ request request_from_environment();  ///< throws setup_failed where they make no
 
 // ---- rules for this process ----
 
-/// From now on this rule holds and no other; null: none. The injector accounts for device memory. Throws as set_rules does.
+/// Replaces all rules by this one; null for none. The injector counts device memory. Throws like set_rules.
 void hold(const nlohmann::json& rule);
 nlohmann::json log_all();   ///< a rule: every driver call is logged with its call site
 std::int64_t bytes_held();  ///< device memory, by that account

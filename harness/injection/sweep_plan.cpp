@@ -64,7 +64,7 @@ bool only_asks(std::string_view function) {
   const auto base = injector::without_suffix(function);
   for (const std::string_view word : {"Get", "Query", "Is", "Occupancy", "CanAccess"})
     if (base.find(word) != std::string_view::npos) return true;
-  // They change only which context is current. Libraries restore that, so that no group ends there.
+  // These calls only change the current context. Libraries restore it, so a group continues after them.
   return base == "cuCtxPushCurrent" || base == "cuCtxPopCurrent" || base == "cuCtxSetCurrent";
 }
 
@@ -83,7 +83,7 @@ std::vector<driver_call> calls_from(const program_sweep::run_log& log,
                      .ordinal = ++ordinals[place],
                      .phase = phase};
     if (!only_asks(call.function)) {
-      // A run of the same calls is one phase: they are alike.
+      // Consecutive calls of one function are one phase.
       const bool goes_on = !calls.empty() && calls.back().function == call.function;
       if (goes_on) call.phase = calls.back().phase;
       const int n = goes_on ? changes[call.function] : ++changes[call.function];
@@ -176,7 +176,7 @@ bool same_result(const row_result& a, const row_result& b) {
 
 namespace {
 
-/// Two calls of a group with different results, between which none ran: their places in the group.
+/// Two calls of a group with different results and no run between them: their positions in the group.
 struct difference {
   std::size_t group = 0, first = 0, last = 0;
   std::string code{};
@@ -186,7 +186,8 @@ struct difference {
 std::vector<difference> differences(const std::vector<call_group>& groups,
                                     const std::vector<planned_row>& rows,
                                     std::span<const row_result> results) {
-  std::map<std::size_t, std::pair<std::size_t, std::size_t>> place;  // of a call: its group, and where in it
+  std::map<std::size_t, std::pair<std::size_t, std::size_t>>
+      place;  // key: call; value: its group, and its position there
   for (std::size_t g = 0; g < groups.size(); ++g)
     for (std::size_t i = 0; i < groups[g].size(); ++i) place[groups[g][i]] = {g, i};
   std::map<std::tuple<std::size_t, std::string, bool>, std::map<std::size_t, const row_result*>> ran;
@@ -248,8 +249,7 @@ std::string why_it_proves_nothing(const row_result& nothing_made_to_fail, std::s
 
 namespace {
 
-// All that a row came to, and what was failed: function, caller, phase. Not in the function below: GCC 13 cannot compare
-// tuples of local classes.
+// Everything about a row's result, and what failed: function, caller, phase. Not a local class: GCC 13 cannot compare tuples of these.
 struct fault {
   std::string function, caller, phase;
   // NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy 14 takes part of what is generated for a 0
@@ -301,7 +301,7 @@ std::vector<grouped_row> grouped(const std::vector<driver_call>& calls, const st
     ++of.count;
   }
 
-  // Codes of the same calls that came to the same, then once and persistently of the same calls and codes.
+  // First merges codes of equal calls with equal results, then once and persistently of equal calls and codes.
   using call_set = std::set<std::size_t>;
   struct row_data {
     std::vector<std::string> codes;
@@ -358,7 +358,7 @@ std::vector<grouped_row> grouped(const std::vector<driver_call>& calls, const st
     g.milliseconds = m.milliseconds / static_cast<double>(std::max<std::size_t>(1, m.count));
     found.emplace_back(nothing ? calls.size() : *of.begin(), std::move(g));
   }
-  // Of one call: by codes, and what failed persistently first.
+  // Sorts rows of one call by code, persistent failures first.
   const auto order = [](const auto& each) {
     const swept_calls& c = each.second.calls;
     const int modes = !c.once ? 0 : !c.persistent ? 1 : 2;

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// What a sweep of an operation runs, and how its results are compared and grouped. Runs nothing.
+// Plans the rows of an operation's sweep, and compares and groups their results. Runs nothing.
 #pragma once
 
 #include "harness/injection/call_sites.hpp"
@@ -18,8 +18,8 @@ namespace cufault::sweeping {
 
 // ---- calls ----
 
-/// "libcublas:cuMemAlloc_v2@0f3a97c1:2=OUT_OF_MEMORY": the second call at that site fails once; with "2+" persistently. Records from before
-/// sites name no site: "libcublas:cuMemAlloc_v2:3=OUT_OF_MEMORY".
+/// Parsed name of a row: "libcublas:cuMemAlloc_v2@0f3a97c1:2=OUT_OF_MEMORY" fails the second call at that site once, with "2+"
+/// persistently. Older records name no site: "libcublas:cuMemAlloc_v2:3=OUT_OF_MEMORY".
 struct named_row {
   std::string caller, function;
   std::string site{};  ///< 8 to 16 of the digits of its hash, from the first; empty where none is named
@@ -39,17 +39,17 @@ struct driver_call {
   std::uint64_t ordinal = 0;  ///< among the calls of the site, from 1
   std::string phase;          ///< as in swept_calls
 };
-/// Those of a clean run, in order. Calls of sites that are not stable cannot be named in each run alike: they are left out.
-/// Precondition: `sites` compares `log` with another run.
+/// Calls of a clean run, in order. Leaves out calls of unstable sites, whose numbers differ between runs. Precondition: `sites` compares
+/// `log` with another run.
 std::vector<driver_call> calls_from(const program_sweep::run_log& log,
                                     const std::vector<program_sweep::compared_site>& sites);
-/// Which of the calls a row names. Throws setup_failed where that is none, or not one alone: a row without a site counts all calls of the
-/// function by the library, so that it names nothing certain where `calls` lacks those of some `sites`.
+/// Index of the call that a row names. Throws setup_failed if it names none, or is ambiguous: a row without a site counts all calls of the
+/// function by the library, so `calls` must contain all `sites` of these.
 std::size_t call_named(const named_row& row, const std::vector<driver_call>& calls,
                        const std::vector<program_sweep::compared_site>& sites);
-/// "libcublas" of "libcublas.so.13", "application" of the program itself.
+/// "libcublas" for "libcublas.so.13"; "application" for the program itself.
 std::string library_name(std::string_view file_name);
-/// Whether such a call leaves everything as it is.
+/// True if the call changes no state.
 bool only_asks(std::string_view function);
 
 // ---- rows ----
@@ -64,20 +64,20 @@ struct planned_row {
 };
 enum class depth {
   thin,  ///< the first call of each group, once, by its most telling code
-  /// The first and the last call of each group, by every code, once and persistently; where they differ, the call halfway between, repeatedly
-  /// (rows_between).
+  /// The first and last call of each group, with every code, once and persistently. If they differ, also the call halfway between,
+  /// repeatedly (rows_between).
   grouped,
   every  ///< every call, by every code, once and persistently
 };
-/// Calls that stand for one another, as indexes. Not empty.
+/// Indexes of calls that stand for one another. Not empty.
 using call_group = std::vector<std::size_t>;
-/// By function, library and phase; of depth every each call alone. In the order of their first calls.
+/// Groups by function, library and phase; with depth every, each call alone. In the order of their first calls.
 std::vector<call_group> groups_of(const std::vector<driver_call>& calls, depth deep);
-/// What is run first of such groups.
+/// The first rows to run for these groups.
 std::vector<planned_row> plan(const std::vector<driver_call>& calls, const std::vector<call_group>& groups,
                               depth deep);
 
-/// What a row came to; plain, for it lies in memory that processes share.
+/// Result of a row. Plain data, because it lies in memory that processes share.
 struct row_result {
   bool over = false;
   bool reached = false;
@@ -89,34 +89,34 @@ struct row_result {
   double milliseconds = 0;      ///< in the operation
 };
 
-/// True if the row finished, or its process crashed or timed out in it; false if it did not start, as where the time of the sweep was over.
+/// True if the row finished, or its process crashed or timed out in it; false if it did not start, e.g. for lack of time.
 bool did_run(const row_result& r);
-/// That two calls which failed alike stand for those between them: all is the same but times and bytes.
+/// True if two failed calls stand for those between them: everything but times and bytes is equal.
 bool same_result(const row_result& a, const row_result& b);
-/// The next rows of a sweep of depth grouped: for each group, code and mode, and each two calls with different results between which none ran,
-/// the call halfway between them. Empty where all such calls are adjacent in their group. Calls between two with equal results are not run,
-/// so that a different result there is not found. Rows that did not run are ignored, and not run again.
+/// The next rows of a sweep with depth grouped. For each group, code and mode it bisects: two calls with different results and no run
+/// between them get the call halfway. Empty if all such calls are adjacent. Between equal results nothing runs, so a different result there
+/// is not found. Ignores rows that did not run, and does not repeat them.
 std::vector<planned_row> rows_between(const std::vector<call_group>& groups,
                                       const std::vector<planned_row>& rows,
                                       std::span<const row_result> results);
-/// How many groups have calls with different results, by some code and mode.
+/// Number of groups whose calls have different results for some code and mode.
 std::size_t count_differing_groups(const std::vector<call_group>& groups,
                                    const std::vector<planned_row>& rows, std::span<const row_result> results);
 
 // ---- results ----
 
-/// Rows that behave alike, as one.
+/// Rows with equal behaviour, merged.
 struct grouped_row {
   status_record status;     ///< of the operation
   double milliseconds = 0;  ///< in the operation: mean of its runs
   swept_calls calls;
 };
 
-/// Of a row at the "start" or "end", in which nothing is made to fail: why the sweep proves nothing, since the operation fails by itself.
-/// Empty if it does not, or if the row did not run.
+/// For a row without a fault, at the "start" or "end": why the sweep proves nothing, since the operation fails by itself. "" if it
+/// succeeded or did not run.
 std::string why_it_proves_nothing(const row_result& nothing_made_to_fail, std::string_view when);
 
-/// In the order of their first calls. Rows that never ran are left out.
+/// Merged rows in the order of their first calls. Leaves out rows that did not run.
 std::vector<grouped_row> grouped(const std::vector<driver_call>& calls, const std::vector<planned_row>& rows,
                                  std::span<const row_result> results);
 

@@ -16,7 +16,7 @@ using testing::Contains;
 using testing::ElementsAre;
 using testing::StartsWith;
 
-/// What the probe says in its lines, started with such words in front of it.
+/// Lines of the probe, started with these words before it.
 std::vector<std::string> lines(const std::string& environment, const std::string& what) {
   return said_by(environment + " " HOST_PROBE " " + what);
 }

@@ -91,7 +91,7 @@ TEST(program_sweep_plan, codes_of_a_library_fit_what_the_function_does) {
   EXPECT_EQ(codes_of("cudaGetDeviceCount").front(), "InvalidValue");
 }
 
-/// Rules must take each, or the sweep would end at its first row.
+/// If rules refused one, the sweep would end at its first row.
 TEST(program_sweep_plan, every_function_of_every_library_has_codes_that_rules_take) {
   for (const auto& of : injector::libraries()) {
     for (const auto& function : of.functions) {

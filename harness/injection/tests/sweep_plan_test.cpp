@@ -31,7 +31,7 @@ struct logged_call {
   const char *function, *library;
   char site;  ///< each digit of its hash
 };
-/// Of a run that makes these calls, in one process.
+/// Log of a run that makes these calls in one process.
 run_log log_of(const std::vector<logged_call>& calls) {
   run_log log;
   for (const logged_call& call : calls) {
@@ -326,7 +326,7 @@ TEST(sweep, rows_that_behave_alike_are_one) {
   EXPECT_EQ(describe(one[1].calls), "nothing made to fail");
   EXPECT_EQ(one[1].calls.site, "");
 
-  // One of them differs: by its status, or by what came after.
+  // One of them differs: by its status, or by later results.
   results[6] = came_to("CUBLAS_STATUS_INTERNAL_ERROR", false);
   EXPECT_THAT(grouped(calls, rows, results), SizeIs(testing::Gt(2)));
   results[6] = came_to("CUBLAS_STATUS_ALLOC_FAILED", false, "CUBLAS_STATUS_ALLOC_FAILED");

@@ -41,8 +41,8 @@ TEST(sweep, takes_a_shard_that_exists_alone) {
   EXPECT_EQ(request_from_environment().shard, (std::pair{1, 1}));
 }
 
-#ifndef SANITIZED  // libcufault.so stands in front of malloc, and a sanitizer wants to
-/// road.cpp's operation, swept in processes of their own on a driver of ours.
+#ifndef SANITIZED  // libcufault.so interposes malloc, and so does a sanitizer
+/// Sweeps road.cpp's operation in its own processes on the fake driver.
 class swept : public testing::Test {
  protected:
   void SetUp() override {
@@ -61,7 +61,7 @@ class swept : public testing::Test {
         {"ROAD_DRIVER", FAKE_DRIVER}, {"CUDA_VISIBLE_DEVICES", "-1"}, {"CUFAULT_REQUIRE_GPU", ""}};
     return run_process(options, {});
   }
-  /// The text of a record, as if this build were of a commit.
+  /// The text of a record, as if this build came from a commit.
   static std::string as_committed(const fs::path& file) {
     record r = load_record(file);
     r.dirty = false;
@@ -77,7 +77,7 @@ class swept : public testing::Test {
     const auto operations = operations_in(all);
     return operations.size() == 1 ? operations.begin()->second.at(0) : swept_operation{};
   }
-  /// Of the rows in which the function once returned the code, in the order of their first calls.
+  /// Rows in which the function once returned the code, in the order of their first calls.
   static call_record row_of(const swept_operation& o, const std::string& function, const std::string& code,
                             std::size_t which = 0) {
     for (const call_record& row : o.rows) {
@@ -88,7 +88,7 @@ class swept : public testing::Test {
     ADD_FAILURE() << "no row of " << function;
     return {};
   }
-  /// The arm that was swept.
+  /// The swept arm.
   arm_result arm() {
     const record made = load_record(fs::directory_iterator(folder / "records")->path());
     for (const arm_result& a : made.cases.at(0).arms)
@@ -96,7 +96,7 @@ class swept : public testing::Test {
     ADD_FAILURE() << "no arm was swept";
     return {};
   }
-  /// Rows that were run, however they are grouped.
+  /// Number of rows run, before grouping.
   std::uint64_t runs() {
     std::uint64_t sum = 0;
     for (const call_record& row : seen().rows) sum += runs_of(*row.swept);
@@ -209,7 +209,7 @@ TEST_F(swept, shards_of_depth_grouped_together_are_the_whole) {
 
 TEST_F(swept, names_call_sites_that_two_clean_runs_do_not_call_equally_often) {
   setenv("ROAD_FIRST", (folder / "first").c_str(), 1);
-  // One arm at a time: the arm `facts` creates the same file, and beside the sweep either could be first.
+  // One arm at a time: the arm `facts` creates the same file, and either could be first.
   const auto said = sweep({"road/first", "--depth", "thin", "-j", "1"});
   unsetenv("ROAD_FIRST");
   ASSERT_EQ(said.exit_code, 0) << said.stdout_text;
@@ -317,7 +317,7 @@ TEST_F(swept, one_line_repeats_a_row) {
   ASSERT_NE(text, std::string::npos) << line;
   const std::string by_site = line.substr(text + 6);
   EXPECT_THAT(by_site, testing::MatchesRegex("application:cuMemAlloc_v2@[0-9a-f]{8}:1=INVALID_VALUE"));
-  // Records from before sites name it by its number among the calls of the function.
+  // Older records name a site by the number of the function's calls.
   for (const std::string& named : {by_site, std::string("application:cuMemAlloc_v2:2=INVALID_VALUE")}) {
     fs::remove_all(folder / "records");
     ASSERT_EQ(sweep({"road/first", "--row", named}).exit_code, 0);

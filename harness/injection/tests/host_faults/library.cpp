@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// Built twice, as libhost_one.so and libhost_two.so: a library that asks for variables, allocates in every way, and looks up symbols,
-// as cuBLAS does; and a driver's look-up of entry points.
+// Built as libhost_one.so and libhost_two.so: a library that reads variables, allocates in every way, and looks up symbols, as cuBLAS does;
+// and a driver's look-up of entry points.
 #include <dlfcn.h>
 #include <malloc.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@ const char* whose_library() {
   return LIBRARY;
 }
 
-/// What another library later in the search order answers to the same question.
+/// Answer of a later library in the search order.
 const char* whose_library_next() {
   void* next = dlsym(RTLD_NEXT, "whose_library");
   return next != nullptr ? reinterpret_cast<const char* (*)()>(next)() : "nobody's";
@@ -34,7 +34,7 @@ __attribute__((constructor)) static void ask_early() {
   getenv("ASKED_BEFORE_MAIN_BY_" LIBRARY);
 }
 
-/// The way-th way to allocate 64 bytes; null when it failed, or when there is no such way.
+/// The way-th way to allocate 64 bytes; null if it failed, or there is no such way.
 void* allocate(int way) {
   void* memory = nullptr;
   switch (way) {

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// What host_faults_test.cpp runs, with libcufault_host.so preloaded and without: does one thing and says in lines what came of it.
+// Run by host_faults_test.cpp with and without libcufault_host.so: does one thing and prints the result in lines.
 #include "harness/injection/host_faults.hpp"
 #include "harness/model/case.hpp"
 
@@ -58,7 +58,7 @@ void too_many_look_ups() {
   host_faults::environment_look_ups();
 }
 
-/// Six allocations by each, while the n-th of libhost_one is to fail.
+/// Six allocations by each library, while the n-th of libhost_one should fail.
 void six_allocations(unsigned long n, bool and_all_later) {
   std::string by_one, by_two;
   by_one.reserve(8), by_two.reserve(8);
