@@ -18,7 +18,7 @@ constexpr int racing_trials = 10;
 /// Trials of a cell whose fault has no defined outcome.
 constexpr int undefined_trials = 5;
 
-/// Of a trial. The first one of a process that cells share makes all operations ready, in seconds; one that hangs costs the run this long.
+/// Limit for a trial. The first trial of a shared process makes all operations ready, which takes seconds; a hang costs the run this long.
 constexpr std::chrono::seconds cell_timeout{30};
 
 std::vector<timing> timings_of(const fault_type& f) {
@@ -30,14 +30,14 @@ std::vector<std::optional<std::int64_t>> levels_of(const fault_type& f) {
   return {f.levels.begin(), f.levels.end()};
 }
 
-/// Cells of an operation without a remedy, in the order in which the quick tier takes them by turns.
+/// Cells of an operation without a remedy, in the order in which the quick tier rotates through them.
 std::vector<cell> plain_cells_of(const fault_type& f, const operation_type& o) {
   std::vector<cell> all;
   for (const timing when : timings_of(f)) {
-    if (when == timing::racing && !o.representative) continue;  // many trials each
+    if (when == timing::racing && !o.representative) continue;  // racing cells take many trials
     for (const auto& level : levels_of(f))
       for (const handle_state state : {handle_state::cold, handle_state::warm}) {
-        // Nothing was made before what is there first.
+        // Faults that come first have no warm cells.
         if (state == handle_state::warm && (f.before_context || f.before_operation)) continue;
         all.push_back({&f, &o, state, when, level, nullptr});
       }
@@ -50,7 +50,8 @@ bool same_but_for_the_remedy(const cell& a, const cell& b) {
          a.level == b.level;
 }
 
-/// The remedy needs it: a diagnosis the fault, too, which is caused once for all cells of a process. Under a lasting fault, so do operations that are apart, and cold cells of a fault with cold_apart.
+/// True for remedies that need a process, and diagnoses: the fault happens once for all cells of a shared process. Under a lasting fault
+/// also for operations that are apart, and for cold cells of a fault with cold_apart.
 bool has_own_process(const cell& c) {
   if (c.remedy != nullptr && (c.remedy->own_process || c.remedy->new_process || c.remedy->diagnosis))
     return true;
@@ -58,7 +59,7 @@ bool has_own_process(const cell& c) {
          (c.operation->apart || (c.fault->cold_apart && c.state == handle_state::cold));
 }
 
-/// What cells that follow one another in a process have in common; empty for a cell that does not.
+/// Key of cells that run one after another in a process; "" for other cells.
 std::string batch_of(const cell& c) {
   if (c.fault->cells != isolation::lasting || has_own_process(c)) return {};
   if (c.when == timing::racing || c.when == timing::arrived) return {};
@@ -71,14 +72,14 @@ bool shares_process(const cell& c) {
   return !batch_of(c).empty() || (c.fault->cells == isolation::undone && !has_own_process(c));
 }
 
-/// More managed memory than the device can hold.
+/// True if the operation allocates more managed memory than fits in the device.
 bool takes_too_much(const cell& c) {
   return c.operation->takes_managed_memory && c.fault->fills_device && c.level.value_or(0) == 0;
 }
 
 test_tier tier_of_seconds(const cell& c) {
   const bool of_quick = c.operation->name == c.fault->quick_operation, plain = c.remedy == nullptr;
-  // With a timing that has the error before the operation, if there is one.
+  // Take the last timing: there the error arrived before the operation.
   const bool is_last = c.when == timings_of(*c.fault).back() && c.level == levels_of(*c.fault).front();
   if (of_quick && plain && c.state == handle_state::warm && is_last) return test_tier::quick;
   return of_quick || (plain && shares_process(c)) ? test_tier::full : test_tier::nightly;
@@ -149,8 +150,7 @@ std::vector<cell> cells_of(const fault_type& f, const vocabulary& v) {
   for (const remedy_type& r : v.remedies) {
     if (!answers(r, f)) continue;
     for (cell c : plain) {
-      if (c.when == timing::racing)
-        continue;  // nothing to compare with: what it came to differs from trial to trial
+      if (c.when == timing::racing) continue;  // random outcomes cannot be compared
       if (r.instead != nullptr && (c.operation->*r.instead).empty()) continue;
       c.remedy = &r;
       all.push_back(c);
@@ -164,7 +164,7 @@ test_tier tier_of(const cell& c, const std::vector<operation_type>& operations) 
   if (c.fault->takes_seconds) return tier_of_seconds(c);
   if (c.remedy != nullptr) return c.operation->representative ? test_tier::full : test_tier::nightly;
   if (c.when == timing::racing) return test_tier::nightly;
-  // A process a cell would take minutes, since the driver makes few contexts a second.
+  // With a process for each cell these would take minutes: the driver makes few contexts a second.
   if (!shares_process(c) || !c.fault->undefined.empty()) return test_tier::full;
   std::vector<cell> turns = plain_cells_of(*c.fault, *c.operation);
   std::erase_if(turns, [](const cell& one) { return !shares_process(one) || takes_too_much(one); });
@@ -195,7 +195,7 @@ failure_case case_of(const fault_type& f, const vocabulary& v) {
                           library == nullptr ? "" : fmt::format(" of {}", library->title)),
               [&f, &all = v.operations, library](trial& t) { run_control(t, f, all, library); });
     if (f.arrange) f.arrange(control);
-    if (f.provoke || f.around)  // else the variables are the fault
+    if (f.provoke || f.around)  // other faults consist of variables only
       for (const auto& [variable, value] : f.environment) control.environment[variable] = value;
     control.tier = test_tier::quick;
     control.under_mps = f.under_mps;

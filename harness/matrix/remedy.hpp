@@ -12,32 +12,31 @@
 
 namespace cufault {
 
-/// What somebody recommends against a fault. It is tried with every fault that it answers, whether it helps or not: that is what is
-/// observed.
+/// Something that is recommended against a fault. It is tried with every fault that it names, whether it helps or not: that is observed.
 struct remedy_type {
   std::string name{};   ///< unique: a-z, 0-9, '_'
   std::string words{};  ///< as a program's author would do it: "cudaGetLastError(), then again"
   std::vector<std::string> answers{};  ///< kinds of faults
-  // In place from the start, so that the fault meets it:
+  // Set from the start, before the fault:
   std::map<std::string, std::string> environment{};
-  /// In a context, before the fault: to each operation, once it is ready. Where the fault comes first (fault_type::before_operation) there is none yet.
+  /// Applied in a context before the fault, to each ready operation. Not with faults that come first (fault_type::before_operation).
   std::function<void(world&)> before{};
-  // Or done after the operation was made under the fault:
+  // Or applied after the operation was made under the fault:
   std::function<void(world&)> after{};
   bool new_operation = false;            ///< then the operation is made by a new handle and operands
   std::function<void(world&)> to_new{};  ///< to the new operation, before it is made
   bool in_new_thread = false;            ///< all of the new operation
-  /// The new operation is the one of this name, if the operation of the cell has one: &operation_type::smaller.
+  /// The new operation is the one with this name, if the cell's operation has such a member: &operation_type::small
   std::string operation_type::*instead = nullptr;
   bool fault_again =
       false;  ///< then the fault is brought about again: a capture that is begun anew. The remedy must undo it
   bool new_process = false;                  ///< then, behind `after`, the operation is made in a new process
   bool process_ends = false;                 ///< the new process begins when the one of the fault has ended
   std::function<void(trial&)> at_restart{};  ///< first in that process
-  /// In place from the start. It shows which call fails, and clears nothing: the fault's own calls are steps (world::make), and the first step
-  /// that fails is the last.
+  /// In place from the start. A diagnosis shows which call fails and clears nothing: the fault's own calls are steps (world::make), and the
+  /// first failing step is the last.
   bool diagnosis = false;
-  /// What it does outlives the cell and would be seen by others that share its process (cudaDeviceReset).
+  /// Its effect outlives the cell, and other cells of the process would see it (cudaDeviceReset).
   bool own_process = false;
 
   [[nodiscard]] bool in_place() const { return !environment.empty() || before; }
@@ -47,7 +46,7 @@ const std::vector<remedy_type>& all_remedies();  ///< by name
 std::string defect_of(const remedy_type& r);     ///< empty if it is well formed
 bool answers(const remedy_type& r, const fault_type& f);
 
-/// Adds remedies at program start. A malformed one ends the program with a line that says why.
+/// Adds remedies at program start. A malformed remedy ends the program with a message.
 struct register_remedies {
   register_remedies(std::initializer_list<remedy_type> all);
 };

@@ -23,20 +23,20 @@
 namespace cufault {
 namespace {
 
-/// Never destroyed: the fault may have taken what its end would give back. A leak checker still finds it.
+/// Keeps an object for ever: the fault may have taken what its destructor would release. A leak checker still finds it.
 template <class T>
 T* keep(std::unique_ptr<T> what) {
   static auto* const kept = new std::vector<std::unique_ptr<T>>;  // outlives destructors of statics
   return kept->emplace_back(std::move(what)).get();
 }
 
-/// An operation that was made ready, or why it was not.
+/// An operation that was made ready, or the reason why not.
 struct ready_operation {
   std::unique_ptr<operation> made;
   std::string why_not;
 };
 
-/// What ended a proof before it got as far as numbers, as a step of its own.
+/// Records what stopped a proof before it compared numbers, as a step of its own.
 void observe_stopped(const operation_type& type, const product_result& proof) {
   if (proof.status != CUBLAS_STATUS_SUCCESS)
     observe_call(type.product, [&] { return proof.status; });
@@ -58,8 +58,8 @@ void note_reason(const setup_failed& e) {
   trial::current().note("why it could not be prepared", e.what());
 }
 
-/// Does what an operation needs before it can be made, while the fault may be there: many faults prevent it. False, with a step that says
-/// so, where it fails; a process that it ends died in that step. It makes no observed call.
+/// Prepares the operation while the fault may be there: many faults prevent it. Returns false with a step if it fails; a crash is recorded
+/// in that step. Makes no observed call.
 bool prepared(const std::function<void()>& prepare) {
   trial& t = trial::current();
   t.begin_call({"check.preparation"});
@@ -78,13 +78,12 @@ bool prepared(const std::function<void()>& prepare) {
   return true;
 }
 
-/// False where it cannot be entered with the fault there.
+/// Returns false if the operation cannot be entered under the fault.
 bool entered(operation& o) {
   return prepared([&] { o.enter(); });
 }
 
-/// The operation with what its proof says of its numbers. A process that ends in the proof did not end in the operation: the proof is then a
-/// step of its own.
+/// Makes the operation and proves its numbers as one step. If the process ends in the proof, the proof is a step of its own.
 void attempt(const operation_type& type, operation& o) {
   if (!entered(o)) return;
   std::optional<product_result> stopped;
@@ -106,7 +105,7 @@ void attempt(const operation_type& type, operation& o) {
   if (stopped) observe_stopped(type, *stopped);
 }
 
-/// The same in steps of their own, with what the fault does between them.
+/// The same in separate steps, with the fault's calls between them.
 void attempt_in_steps(const cell& c, world& w, operation& o) {
   if (!entered(o)) return;
   const status_record made = observe_call(c.operation->step, [&] { return o.make(); });
@@ -123,12 +122,13 @@ bool is_diagnosed(const cell& c) {
   return c.remedy != nullptr && c.remedy->diagnosis;
 }
 
-/// The fault is there before the operation is made: it says so, or it consists of variables only.
+/// True if the fault is there before the operation is made: it says so, or consists of variables only.
 bool is_early(const fault_type& f) {
   return f.before_context || f.before_operation || (!f.provoke && !f.around);
 }
 
-/// Made, and warm if it is to be. Throws setup_failed where it does not work without a fault, not_provoked where there is no such operation.
+/// Makes the operation ready, and warm if the cell asks for it. Throws setup_failed if it fails without a fault, not_provoked if there is
+/// no such operation.
 std::unique_ptr<operation> made_ready(const cell& c, const operation_type& type) {
   auto o = type.fresh();
   if (!is_early(*c.fault)) o->load_for_check();
@@ -142,18 +142,18 @@ std::unique_ptr<operation> made_ready(const cell& c, const operation_type& type)
   return o;
 }
 
-/// Tests have operations that need no GPU.
+/// Some operations of tests need no GPU.
 void open_context(trial& t) {
   if (t.needs_gpu()) t.open_context();
 }
 
 void bring_about(const cell& c, world& w) {
-  // A fault may give the handle another stream, which does not wait for what prepared the operation.
+  // A fault may give the handle another stream, which does not wait for the preparation.
   if (!c.fault->before_context && w.of_trial().needs_gpu()) CUFAULT_REQUIRE(cudaDeviceSynchronize());
   if (c.fault->provoke) c.fault->provoke(w);
 }
 
-/// The operation after the remedy. What it needs first may fail, too: under many faults no memory can be written.
+/// Makes the operation after the remedy. Its preparation may fail too: under many faults no memory can be written.
 void attempt_again(const cell& c, const operation_type& type, world& w, operation& o) {
   const bool is_prepared = prepared([&] {
     o.prepare();
@@ -166,8 +166,8 @@ void attempt_again(const cell& c, const operation_type& type, world& w, operatio
     attempt(type, o);
 }
 
-/// A call that fails can leave an error behind, also in the runtime that cuBLAS has inside, and a later call then returns it. It belongs to
-/// the thread: so each cell of a process has one of its own.
+/// Runs each cell in its own thread. A failed call can leave an error for its thread, also in the runtime inside cuBLAS, and a later call
+/// would return it.
 void in_its_own_thread(const trial& t, const std::function<void()>& work) {
   std::exception_ptr thrown;
   std::thread([&] {
@@ -181,7 +181,7 @@ void in_its_own_thread(const trial& t, const std::function<void()>& work) {
   if (thrown) std::rethrow_exception(thrown);
 }
 
-/// The operation that the remedy makes anew: of the cell, or what it puts in its place.
+/// The operation that the remedy makes anew: the cell's, or the one that it substitutes.
 const operation_type& new_operation_of(const cell& c, const std::vector<operation_type>& all) {
   if (c.remedy->instead == nullptr) return *c.operation;
   const std::string& name = c.operation->*c.remedy->instead;
@@ -190,7 +190,7 @@ const operation_type& new_operation_of(const cell& c, const std::vector<operatio
   return *found;
 }
 
-/// What a remedy does, if anything. False, with a step that says so, where it fails: no memory can be allocated in a damaged context, for example.
+/// Runs a remedy's action, if it has one. Returns false with a step if it fails, e.g. because a damaged context cannot allocate.
 bool applied(const std::function<void(world&)>& act, world& w) {
   try {
     if (act) act(w);
@@ -257,7 +257,7 @@ void observe_cell(trial& t, const cell& c, world& w, std::unique_ptr<operation>&
 
 // ---- a fault that lasts ----
 
-/// A process in which the fault is there, and operations that were ready before. Never destroyed: what they hold cannot be given back.
+/// A process in which the fault is present, and operations that were ready before. Never destroyed: their resources cannot be released.
 struct lasting_fault {
   lasting_fault(std::string of, const cell& c) : batch(std::move(of)), w(c.when, c.level, is_diagnosed(c)) {}
   std::string batch;
@@ -266,7 +266,7 @@ struct lasting_fault {
   bool is_dead = false;  ///< the fault itself damages the context
 };
 
-/// With what a remedy in place from the start does. One that cannot be made ready keeps no other from it.
+/// Makes an operation ready, including what a remedy does from the start. One failure does not prevent other operations.
 ready_operation ready_or_why(const cell& c, const operation_type& type, world& w) {
   ready_operation ready;
   try {
@@ -284,7 +284,7 @@ ready_operation ready_or_why(const cell& c, const operation_type& type, world& w
   return ready;
 }
 
-/// Everything ready, and the fault brought about.
+/// Makes all operations ready and causes the fault.
 std::unique_ptr<lasting_fault> bring_about_lasting(trial& t, const cell& c,
                                                    const std::vector<operation_type>& all,
                                                    const std::string& batch) {
@@ -292,7 +292,7 @@ std::unique_ptr<lasting_fault> bring_about_lasting(trial& t, const cell& c,
   auto there = std::make_unique<lasting_fault>(batch, c);
   for (const operation_type& type : all) {
     if (is_early(*c.fault)) break;
-    // Alone in its process, a cell has no other operation beside it.
+    // A cell with its own process needs only its own operation.
     const bool wanted = t.shares_process() ? why_not(*c.fault, type).empty() : type.name == c.operation->name;
     if (wanted) there->ready[type.name] = ready_or_why(c, type, there->w);
   }
@@ -301,14 +301,14 @@ std::unique_ptr<lasting_fault> bring_about_lasting(trial& t, const cell& c,
     bring_about(c, there->w);
     if (t.needs_gpu() && t.shares_process()) there->is_dead = cudaDeviceSynchronize() != cudaSuccess;
   } catch (...) {
-    keep(std::move(there));  // the fault is half there
+    keep(std::move(there));  // the fault may be there in part
     throw;
   }
   return there;
 }
 
-/// The operation of the cell: made ready before the fault, or now, where the fault comes first. Null, with a step that says why, where it
-/// cannot be made under the fault. Throws not_provoked where there is none.
+/// The operation of the cell: made ready before the fault, or now if the fault comes first. Null, with a step, if it cannot be made under
+/// the fault. Throws not_provoked if there is no such operation.
 std::unique_ptr<operation> operation_of(const cell& c, lasting_fault& there) {
   if (!is_early(*c.fault)) {
     ready_operation& before = there.ready.at(c.operation->name);
@@ -323,7 +323,7 @@ std::unique_ptr<operation> operation_of(const cell& c, lasting_fault& there) {
 
 void run_lasting(trial& t, const cell& c, const std::vector<operation_type>& all) {
   static lasting_fault* there = nullptr;
-  static std::string failed;  // without the fault no cell of the process is one
+  static std::string failed;  // if the fault fails, it fails for every cell of the process
   if (!failed.empty()) throw not_provoked(failed);
   cell_name common = name_of(c);
   common.operation = c.fault->name;
@@ -340,7 +340,7 @@ void run_lasting(trial& t, const cell& c, const std::vector<operation_type>& all
   there->w.renew();
   std::unique_ptr<operation> o = there->w.has_failed() ? nullptr : operation_of(c, *there);
   if (o != nullptr) {
-    // However it ends: the world and what the operation holds outlive the cell.
+    // In every case the world and the operation's resources outlive the cell.
     const auto leave = [&] {
       there->w.set_operation(nullptr);
       if (o != nullptr) keep(std::move(o));
@@ -359,11 +359,11 @@ void run_lasting(trial& t, const cell& c, const std::vector<operation_type>& all
     if (!was_damaged_by_cell) return;
     t.share_no_further("the operation damaged the context, which the fault had not");
   }
-  there->w.let_go();  // another process that it started has to end before this one
+  there->w.let_go();  // processes that it started must end before this one
 }
 
 void run_one(trial& t, const cell& c, const std::vector<operation_type>& all) {
-  std::unique_ptr<operation> o;  // outlives what the world keeps for it
+  std::unique_ptr<operation> o;  // must outlive what the world keeps for it
   world w(c.when, c.level, is_diagnosed(c));
   const bool early = is_early(*c.fault);
   if (!c.fault->before_context) open_context(t);
@@ -375,7 +375,7 @@ void run_one(trial& t, const cell& c, const std::vector<operation_type>& all) {
     bring_about(c, w);
     if (w.has_failed()) return;
   }
-  // Variables of a remedy are there from the start, and may be what keeps the operation from working: then that is what was seen of it.
+  // Variables of a remedy are set from the start and may break the operation: that is its observed effect.
   const bool may_be_the_remedy = c.remedy != nullptr && !c.remedy->environment.empty();
   const auto make_ready = [&] { o = made_ready(c, *c.operation); };
   if (!early && !may_be_the_remedy)
@@ -394,9 +394,9 @@ void run_one(trial& t, const cell& c, const std::vector<operation_type>& all) {
 }  // namespace
 
 void run_cell(trial& t, const cell& c, const std::vector<operation_type>& all) {
-  if (t.stage() > 0) {  // of a remedy that goes on in a new process
+  if (t.stage() > 0) {  // for a remedy that continues in a new process
     if (c.fault->under_mps) note_end_of_mps_daemon();
-    // An MPS server that had a fault may refuse a new client: that is what the remedy came to.
+    // After a fault an MPS server may refuse a new client: that is the remedy's result.
     if (!c.fault->before_context && !prepared([&] { open_context(t); })) return;
     if (c.remedy->at_restart) c.remedy->at_restart(t);
     const auto o = c.operation->fresh();

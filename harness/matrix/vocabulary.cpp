@@ -86,9 +86,9 @@ std::string defect_of(const remedy_type& r) {
 
 bool answers(const remedy_type& r, const fault_type& f) {
   if (std::ranges::find(r.answers, f.kind) == r.answers.end()) return false;
-  if (r.before && f.before_context) return false;  // there is no operation to do it to
+  if (r.before && f.before_context) return false;  // there is no operation for it yet
   if (r.environment.empty()) return true;
-  // One that sets what is set already would be a cell without a remedy.
+  // A remedy that sets what is already set would repeat a cell without a remedy.
   arm usual = failure_case().add("", arm_kind::control, "", {});
   for (const auto& [name, value] : f.environment) usual.environment[name] = value;
   return std::ranges::any_of(r.environment,

@@ -26,12 +26,13 @@ class world {
   [[nodiscard]] timing when() const { return when_; }
   [[nodiscard]] std::int64_t level() const;  ///< throws setup_failed where the fault has none
 
-  /// The operation of the cell. Throws setup_failed in `provoke` and `renew_by` of a lasting fault, which has many (isolation::lasting).
+  /// The operation of the cell. A lasting fault has many (isolation::lasting): in its `provoke` and `renew_by` this throws setup_failed.
   [[nodiscard]] operation& of_cell() const;
-  /// Its handle. Throws not_provoked where it has none.
+  /// Handle of the operation. Throws not_provoked if it has none.
   [[nodiscard]] cublasHandle_t handle() const;
 
-  /// Makes a call of the fault itself. Under a diagnosis (remedy_type::diagnosis) it is a step; where it fails, the operation is not made.
+  /// Makes a call of the fault itself. Under a diagnosis (remedy_type::diagnosis) the call is a step, and if it fails, the operation is not
+  /// made.
   template <class Call>
   auto make(const step_name& name, Call&& call) {
     if (!diagnosed_ || failed_) return call();
@@ -41,19 +42,19 @@ class world {
   }
   [[nodiscard]] bool has_failed() const { return failed_; }  ///< a call of the fault, under a diagnosis
 
-  /// An object that lives until the fault is undone, or to the end of the cell.
+  /// Makes an object that lives until the fault is undone, or to the end of the cell.
   template <class Object, class... Arguments>
   Object& keep(Arguments&&... arguments) {
     auto made = std::make_shared<Object>(std::forward<Arguments>(arguments)...);
     kept_.push_back(made);
     return *made;
   }
-  /// How remedies undo the fault, where that can be done: "free the memory".
+  /// How remedies undo the fault, e.g. "free the memory". Not every fault sets it.
   void undo_by(std::function<void()> undo) { undo_ = std::move(undo); }
-  /// Throws not_provoked where it cannot be undone.
+  /// Throws not_provoked if the fault cannot be undone.
   void undo();
-  /// Of a lasting fault: what brings back what operations and remedies may have changed, as how much memory is left. It runs before each
-  /// operation, the first too.
+  /// For a lasting fault: restores what operations and remedies may have changed, such as how much memory is left. Runs before each
+  /// operation, including the first.
   void renew_by(std::function<void()> renew) { renew_ = std::move(renew); }
 
   void set_operation(operation* o) { operation_ = o; }  ///< the engine's; not owned, may be null

@@ -31,7 +31,7 @@ bool is_arm_name(std::string_view s) {
 
 std::string defect_of(const level_range& l) {
   if (l.values.empty()) return "its level range has no level";
-  // A level met twice would be run twice and make the edge ambiguous: strictly ascending.
+  // Strictly ascending: a repeated level would run twice and make the edge ambiguous.
   if (std::adjacent_find(l.values.begin(), l.values.end(), std::greater_equal<>()) != l.values.end()) {
     return "the values of its level range do not ascend";
   }
@@ -53,12 +53,12 @@ std::string defect_of(const arm& a) {
       return fmt::format("bad environment variable '{}'", name);
   }
   for (const auto& library : a.preload) {
-    // The loader takes both ':' and ' ' as separators and knows no way to escape them.
+    // The loader separates libraries by ':' and ' ' and has no escape.
     if (library.empty() || library.find_first_of(": ") != library.npos) {
       return fmt::format("bad library to preload '{}'", library);
     }
   }
-  // What trials of a framework are forked from is started with the libraries of the arm.
+  // An interpreter that forks trials of frameworks starts with the arm's libraries.
   const bool own_libraries = !a.preload.empty() && a.framework.empty();
   const bool own_process = a.levels || own_libraries || a.other_cublas || a.binds_itself ||
                            a.limits.address_space_bytes || a.limits.open_files || !a.counterpart_of.empty();
@@ -74,7 +74,7 @@ struct case_source {
   bool done = false;  ///< all its cases are registered
 };
 
-// Function-local, as cases register before main.
+// Function-local, because cases register before main.
 std::vector<case_source>& sources() {
   static std::vector<case_source> all;
   return all;
@@ -108,7 +108,7 @@ arm& failure_case::add_framework(std::string name, arm_kind kind, std::string su
                                  std::vector<std::string> claims) {
   arm& a = add(std::move(name), kind, std::move(summary), {}, std::move(claims));
   a.framework = this->name.substr(0, this->name.find('.'));
-  a.timeout = std::chrono::seconds(120);  // a framework may take long to be imported
+  a.timeout = std::chrono::seconds(120);  // importing a framework may take long
   return a;
 }
 
@@ -196,7 +196,7 @@ const std::vector<failure_case>& cases_with_families(const std::set<std::string>
 }
 
 const failure_case* find_case(std::string_view name) {
-  static std::list<failure_case> made;  // what was returned stays where it is
+  static std::list<failure_case> made;  // addresses must stay valid
   if (const failure_case* const there = registry<failure_case>::find(name); there != nullptr) return there;
   for (const failure_case& c : made)
     if (c.name == name) return &c;

@@ -19,18 +19,17 @@ namespace cufault {
 
 class trial;
 
-/// What an arm needs of the machine it runs on.
+/// What an arm needs of its machine.
 enum class need { host, gpu };
 
-/// Whether cases may share a GPU with each other, or must have it to themselves, because they fill its memory.
+/// Whether cases may share a GPU, or need it alone because they fill its memory.
 enum class memory_class { shared, exclusive };
 
-/// Each has all that is in the one before.
+/// Each tier contains the one before.
 enum class test_tier { quick, full, nightly, named };
 
-/// A level range: one trial for each value, in this order. With `refine_to`, further trials halve the gap between
-/// the last failing and the first succeeding value until it is no wider, so that the edge is measured, not
-/// guessed.
+/// A level range: one trial for each value, in this order. With `refine_to`, further trials halve the gap between the last failing and the
+/// first succeeding value until it is no wider. So the edge is measured.
 struct level_range {
   std::string unit{};                  ///< "MiB free"
   std::vector<std::int64_t> values{};  ///< ascending
@@ -43,7 +42,7 @@ struct resource_limits {
   std::optional<std::uint64_t> open_files{};
 };
 
-/// One run of a case: control, fault, remedy or dead end.
+/// One experiment of a case: control, fault, remedy or dead end.
 struct arm {
   std::string
       name{};  ///< unique in the case: words of a-z, 0-9, '_', joined by '.' or '+' (reports/model/cell_name.hpp)
@@ -53,7 +52,7 @@ struct arm {
   std::string against{};              ///< for a remedy in place from the start: the fault arm that it answers
   std::string counterpart_of{};       ///< for a fault that is injected: the fault arm that has it for real
   std::function<void(trial&)> body{};  ///< runs in a child process: its own, but see shares_process
-  /// The name of a framework: in place of a body, cases/frameworks has what runs in the Python that was given (cufault run --python).
+  /// Name of a framework: instead of a body, cases/frameworks has code for the given Python (cufault run --python).
   std::string framework{};
   need needs = need::gpu;
   std::map<std::string, std::string> environment{};  ///< set for the trial; an empty value unsets
@@ -61,9 +60,9 @@ struct arm {
   std::optional<level_range> levels{};
   int repeats = 1;      ///< trials for an arm that may race; with levels, of every level
   std::string races{};  ///< why its outcome may differ from trial to trial; empty: it must not
-  /// The rates of its outcomes depend on how busy the host is: a gate compares the outcomes, and not their rates.
+  /// Rates of outcomes depend on the load of the host: a gate compares only outcomes.
   bool rate_depends_on_load = false;
-  /// Its fault is a stand-in, or injected without a natural arm: it does not show that this happens without cufault.
+  /// The fault is a stand-in, or injected without a natural arm: does not show that this happens without cufault.
   bool made_up = false;
   bool other_cublas = false;  ///< takes part only where a second pair is given (trial::other_libraries)
   bool any_architecture =
@@ -72,89 +71,87 @@ struct arm {
   std::chrono::seconds timeout{60};
   resource_limits limits{};
   bool under_mps = false;  ///< its process is a client of an MPS server that nobody else uses
-  /// Its trials may run one after another with those of others in one process, as long as that is found undamaged after each: it leaves
-  /// the context usable, forks nothing, and neither measures what is first in a process nor how much memory is left. Trials of a
-  /// framework are processes of their own all the same: forked from one interpreter, which has imported it.
+  /// Trials may share a process with those of other arms while it is found undamaged after each. The arm must leave the context usable,
+  /// fork nothing, and measure neither the first use of a process nor free memory. Trials of a framework still have processes of their own,
+  /// forked from an interpreter that has imported it.
   bool shares_process = false;
-  /// Arms of a case that say the same word here share a process for the damage that the first of them does, and run one after another in
-  /// it; not empty only with shares_process.
+  /// Arms of a case with the same word run one after another in one process, to observe the damage that the first one does. Requires
+  /// shares_process.
   std::string batch{};
-  /// Of a case whose arms have the GPU to themselves (memory_class::exclusive): this one neither fills nor measures the GPU's memory, and
-  /// runs beside others.
+  /// In a case whose arms need the GPU alone (memory_class::exclusive): this arm neither fills nor measures its memory, and runs beside
+  /// others.
   bool beside_others = false;
-  /// Makes no driver call for most of its time, because it waits or computes on the host. Such arms run in addition to the jobs: up to half as
-  /// many as there are jobs (harness/run/scheduler.hpp).
+  /// Makes driver calls seldom, because it waits or computes on the host. Such arms run in addition to the jobs, up to half as many
+  /// (harness/run/scheduler.hpp).
   bool rarely_calls_driver = false;
   std::optional<test_tier> tier{};  ///< the first that has it; empty: as its case says (properties.hpp)
 };
 
-/// One documented failure with everything around it.
+/// One documented failure with all its arms.
 struct failure_case {
   std::string name{};  ///< "FAMILY.NAME", as in cases/FAMILY/NAME.cpp
   std::string summary{};
   std::vector<std::string> failures{};  ///< field failures it shows: "F-MEM-01"
-  /// Names of its arms that the tier of its line in cases/CMakeLists.txt has (empty: all); of a quick case the others are in the
-  /// full tier, of a nightly one they run only when they are named.
+  /// Arms in the tier of the case's line in cases/CMakeLists.txt; empty: all. Other arms of a quick case run in the full tier, of a nightly
+  /// case only by name.
   std::vector<std::string> in_tier{};
   std::vector<arm> arms{};  ///< at least one control and one fault
-  /// Its faults are injected or stand-ins: they do not show that this happens without cufault.
+  /// All faults are injected or stand-ins: they do not show that this happens without cufault.
   bool made_up = false;
-  /// Where one line of cases/CMakeLists.txt is for all cases of its family (FAMILY.*); a line of its own says it otherwise.
+  /// For families with one line in cases/CMakeLists.txt (FAMILY.*); other cases state this in their line.
   memory_class memory = memory_class::shared;
 
-  /// Adds an arm in the usual environment: code is loaded lazily, and handles get the default workspace. What else it needs is
-  /// set on what this returns, before the next arm is added.
+  /// Adds an arm in the usual environment: lazy loading of code, default workspace of handles. Set other needs on the returned arm before
+  /// the next one is added.
   arm& add(std::string name, arm_kind kind, std::string summary, std::function<void(trial&)> body,
            std::vector<std::string> claims = {});
 
-  /// Adds an arm of the case's framework, its family, which runs in the Python that was given. The environment is the usual one.
+  /// Adds an arm of the case's framework (its family), which runs in the given Python. The environment is the usual one.
   arm& add_framework(std::string name, arm_kind kind, std::string summary,
                      std::vector<std::string> claims = {});
 
-  /// The arms added so far share a process (arm::shares_process), but not those named.
+  /// Sets arm::shares_process for the arms added so far, except these.
   void share_process(const std::vector<std::string>& but = {});
   void share_process_of(const std::vector<std::string>& names);  ///< only those named
-  /// Of the arms added so far those named run beside others (arm::beside_others).
+  /// Sets arm::beside_others for these arms.
   void run_beside_others(const std::vector<std::string>& names);
-  /// Of the arms added so far no GPU can affect those named (arm::any_architecture).
+  /// Sets arm::any_architecture for these arms.
   void fail_on_any_architecture(const std::vector<std::string>& names);
-  /// Of the arms added so far those named do what the documentation leaves undefined: they race, so that a record has their rates. `why`: of
-  /// arm::races.
+  /// Repeats these arms and records rates, because the documentation leaves their behaviour undefined. `why`: value of arm::races.
   void repeat_undefined(const std::vector<std::string>& names, const std::string& why, int trials = 3);
 };
 
-/// All cases linked into this program, by name.
+/// All cases linked into this program, sorted by name.
 const std::vector<failure_case>& all_cases();
-/// The cases that are not made of a vocabulary, and of those that are (register_cases) at least these families: making the matrix takes most of a
-/// second. Valid until further families are asked for.
+/// Cases with registrations of their own, and at least these families of generated cases (register_cases): generating the matrix takes most
+/// of a second. Valid until further families are requested.
 const std::vector<failure_case>& cases_with_families(const std::set<std::string>& families);
 
-/// Adds a case at program start: `const register_case here{{.name = "memory.handle_leak", ...}};`
-/// A malformed case (no control, no fault, two arms of one name, bad characters, no body) ends the program
-/// with a line that says which and why.
+/// Adds a case at program start: `const register_case here{{.name = "memory.handle_leak", ...}};` A malformed case (no control, no fault,
+/// two arms of one name, bad characters, no body) ends the program with a message.
 struct register_case {
   explicit register_case(failure_case c);
 };
 
-/// Cases that are made of a vocabulary (operations, faults), when they are first asked for: after main() began, so that all of the
-/// vocabulary is registered. `family`: of their names, with nothing else in it. `made` gets the name of the one case that is wanted, or "" for
-/// all. A malformed case ends the program.
+/// Registers a family of cases generated from a vocabulary (operations, faults) at the first request, after main() began and the vocabulary
+/// is complete. `made` gets the name of the wanted case, or "" for all. No other case may have this `family`. A malformed case ends the
+/// program.
 struct register_cases {
   using maker = std::function<std::vector<failure_case>(std::string_view only)>;
   register_cases(std::string family, maker made);
 };
 
-/// The case of that name, or null: without making all others, which a process of one trial does not need.
+/// The case of that name, or null. Generates no other case.
 const failure_case* find_case(std::string_view name);
 
-/// An arm of it, or null.
+/// The arm of that name, or null.
 const arm* find_arm(const failure_case& c, std::string_view name);
 const arm* find_arm(std::string_view case_name, std::string_view name);
 
-/// Whether the tier of the case has this arm of it.
+/// True if the tier of the case contains this arm.
 bool in_its_tier(const failure_case& c, const arm& a);
 
-/// Why a case is malformed; empty if it is well formed. `register_case` uses it; tests call it directly.
+/// Why a case is malformed; "" if it is not. Used by `register_case` and tests.
 std::string defect_of(const failure_case& c);
 
 }  // namespace cufault

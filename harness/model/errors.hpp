@@ -12,7 +12,7 @@ class not_provoked : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Another process allocated or freed device memory meanwhile: the trial is inconclusive, and another one may not be.
+/// Another process allocated or freed device memory meanwhile: the trial is inconclusive; a repetition may be conclusive.
 class memory_moved : public not_provoked {
  public:
   using not_provoked::not_provoked;
@@ -24,13 +24,13 @@ class setup_failed : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// A part of a trial took too long, which may be because much else ran beside it: nothing can be concluded.
+/// A part of a trial took too long, perhaps because of other load: nothing can be concluded.
 class out_of_time : public setup_failed {
  public:
   using setup_failed::setup_failed;
 };
 
-/// Thrown when the run was interrupted by a signal; what ran before is in the caller's hands.
+/// Thrown when a signal interrupts the run; the caller has the results so far.
 struct interrupted {};
 
 }  // namespace cufault

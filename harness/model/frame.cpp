@@ -18,20 +18,19 @@ namespace cufault {
 namespace {
 
 constexpr std::string_view magic = "CF1 ";
-constexpr std::size_t most_digits = 7;  // of 1 MiB
+constexpr std::size_t most_digits = 7;  // digits of 1 MiB
 
-// Why a frame cannot be taken. Never leaves this file.
+// Why a frame is invalid. Never leaves this file.
 struct bad_frame {
   std::string why;
 };
 
 struct header {
-  std::size_t size = 0;     // of the header itself
+  std::size_t size = 0;     // length of the header
   std::size_t payload = 0;  // announced length
 };
 
-// Empty while the header is unfinished. Throws at the first byte that no header can have there, so that what
-// is found wrong does not depend on how many bytes came at once.
+// Nullopt while the header is unfinished. Throws at the first invalid byte, so that the error does not depend on how bytes are split.
 std::optional<header> parse_header(std::string_view bytes) {
   for (std::size_t i = 0; i < bytes.size(); ++i) {
     const auto byte = bytes[i];
@@ -52,7 +51,7 @@ std::optional<header> parse_header(std::string_view bytes) {
       }
       return header{i + 1, length};
     }
-    const char lowest = digits == 0 ? '1' : '0';  // no payload is empty, and no length has two spellings
+    const char lowest = digits == 0 ? '1' : '0';  // no empty payload, one spelling for each length
     if (byte < lowest || byte > '9') {
       throw bad_frame{fmt::format("0x{:02x} in the length of a frame", static_cast<unsigned char>(byte))};
     }
@@ -61,7 +60,7 @@ std::optional<header> parse_header(std::string_view bytes) {
   return std::nullopt;
 }
 
-// Text of the trial's own, fit for one line.
+// Quotes text of the trial as one line.
 std::string in_quotes(std::string_view text) {
   std::string shown(text.substr(0, 20));
   std::replace_if(
@@ -69,14 +68,14 @@ std::string in_quotes(std::string_view text) {
   return "'" + shown + "'";
 }
 
-/// A member that must be there and say something.
+/// A member that must be a nonempty string.
 std::string some_text(const json_cursor& at, std::string_view key) {
   auto text = at.at(key).string();
   if (text.empty()) at.at(key).fail("is empty");
   return text;
 }
 
-/// What a call came to, as a line of a record says it.
+/// Result of a call, parsed like a line of a record.
 call_record result_from(const json_cursor& at) {
   call_record call = call_from(at, call_members::result, "t");
   static_cast<void>(some_text(at, "status"));
@@ -84,7 +83,7 @@ call_record result_from(const json_cursor& at) {
   return call;
 }
 
-/// A member of an observation, as a line of a record has it.
+/// A member of an observation, parsed like a line of a record.
 template <class T>
 T value_from(const json_cursor& at) {
   T value{};
@@ -98,7 +97,7 @@ T value_from(const json_cursor& at) {
 }  // namespace
 
 std::string encode_frame(const nlohmann::ordered_json& frame) {
-  // Calls and log lines may hold any bytes; a message that says less is better than none.
+  // Calls and log lines may hold any bytes; a partly replaced message is better than none.
   const auto payload = frame.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
   if (payload.size() > frame_reader::largest_frame) {
     throw std::length_error(fmt::format("a frame of {} bytes cannot be sent", payload.size()));
@@ -115,7 +114,7 @@ void frame_reader::feed(std::string_view bytes) {
       if (done_ && !left.empty()) throw bad_frame{"something after 'done'"};
       const auto next = parse_header(left);
       if (!next) break;
-      // Counted when a header is complete: the same however the bytes were cut.
+      // Counts at the complete header, so that splitting the bytes makes no difference.
       const auto size = next->size + next->payload + 1;
       if (frames_ == most_frames) throw bad_frame{fmt::format("too much: over {} frames", most_frames)};
       if (size > most_bytes - bytes_) throw bad_frame{fmt::format("too much: over {} bytes", most_bytes)};
@@ -164,7 +163,7 @@ void frame_reader::take(const json_cursor& in) {
 
   if (type == "begin") {
     if (in_call) throw bad_frame{"frame 'begin' inside a call"};
-    // Recorded at once, without a status, and completed by 'end': whatever happens next, it is known.
+    // Recorded at once without a status; 'end' completes it. So a crash keeps the call.
     call_record call = call_from(in, call_members::name, "t");
     call.after_remedy = !seen_.applied.empty();
     seen_.calls.push_back(std::move(call));
@@ -179,7 +178,7 @@ void frame_reader::take(const json_cursor& in) {
   } else if (type == "end") {
     if (!in_call) throw bad_frame{"frame 'end' outside a call"};
     if (!proving_) return end_call(in);
-    // How long the call took, and the error that it left, were told when it returned.
+    // 'returned' has already told the duration and the error left.
     call_record proved = seen_.calls[seen_.calls.size() - 2], ended = result_from(in);
     if (ended.what.facts.empty()) ended.what.facts = std::move(proved.what.facts);
     ended.what.name = std::move(proved.what.name);
@@ -188,7 +187,7 @@ void frame_reader::take(const json_cursor& in) {
     seen_.calls.back() = std::move(proved);
     proving_ = false;
   } else if (type == "driver") {
-    // Another thread's may come when the call has returned.
+    // Another thread's message may come after the call returned.
     const auto said = value_from<driver_message>(in);
     if (!in_call || (said.function.empty() && said.text.empty())) return;
     auto& all = seen_.calls.back().driver;
@@ -234,8 +233,7 @@ void frame_reader::take(const json_cursor& in) {
     const auto ended = failed ? outcome::harness_failed : outcome::not_provoked;
     memory_moved_ |= type == "memory_moved";
     out_of_time_ |= type == "out_of_time";
-    // The first reason stands, unless set-up turns out to be broken after all: that is worse than not
-    // provoked.
+    // The first reason stands, except that harness_failed replaces not_provoked.
     if (!stopped_ || (seen_.ended == outcome::not_provoked && ended == outcome::harness_failed)) {
       seen_.ended = ended;
       seen_.why = std::move(why);

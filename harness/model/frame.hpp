@@ -38,11 +38,10 @@ class json_cursor;
 /// frame is longer than 1 MiB.
 std::string encode_frame(const nlohmann::ordered_json& frame);
 
-/// Takes bytes as they come and fills an observation. Never throws on bad input: the first bad byte makes it
-/// garbled and everything after it is ignored; what was understood before stays. How the bytes are cut makes
-/// no difference. A call that has begun is in so_far() at once: in `calls` without a status, and in
-/// `in_flight` until it ends. `ended` and `why` are set by not_provoked, memory_moved, harness_failed and out_of_time alone; how the
-/// process ended is for the runner to add.
+/// Parses bytes as they come into an observation. Never throws on bad input: the first bad byte makes it garbled, and later bytes are
+/// ignored. Earlier frames stay. How bytes are split makes no difference. A call that has begun is in so_far() at once: in `calls` without
+/// a status, and in `in_flight` until it ends. Only not_provoked, memory_moved, harness_failed and out_of_time set `ended` and `why`; the
+/// runner adds how the process ended.
 class frame_reader {
  public:
   static constexpr std::size_t largest_frame = 1 << 20;
@@ -54,7 +53,7 @@ class frame_reader {
   [[nodiscard]] const observation& so_far() const { return seen_; }
   [[nodiscard]] bool done() const { return done_; }                      ///< a `done` frame came
   [[nodiscard]] const std::string& garbled() const { return garbled_; }  ///< what was wrong; empty if nothing
-  /// The trial said not_provoked, memory_moved, harness_failed or out_of_time.
+  /// The trial sent not_provoked, memory_moved, harness_failed or out_of_time.
   [[nodiscard]] bool stopped() const { return stopped_; }
   [[nodiscard]] bool memory_moved() const { return memory_moved_; }  ///< the trial said so
   [[nodiscard]] bool out_of_time() const { return out_of_time_; }    ///< likewise
@@ -69,7 +68,7 @@ class frame_reader {
   std::string pending_;
   observation seen_;
   std::size_t frames_ = 0, bytes_ = 0;  // taken
-  bool proving_ = false;                // the call in flight is the proof of the one before it
+  bool proving_ = false;                // the call in flight proves the previous one
   bool done_ = false;
   bool stopped_ = false;
   bool memory_moved_ = false;

@@ -9,7 +9,7 @@
 
 namespace cufault {
 
-/// What a case's line in cases/CMakeLists.txt says of it: stated once, there, for CTest and for the runner.
+/// Properties from a case's line in cases/CMakeLists.txt, for CTest and the runner.
 struct case_properties {
   std::string_view name;
   std::string_view tier;   ///< "quick", "full" or "nightly"
@@ -24,11 +24,11 @@ struct case_properties {
 
 const std::vector<case_properties>& all_properties();
 
-/// By the line of the case, or that of its family, FAMILY.*. Throws std::logic_error where there is neither. Its name points into `c`.
+/// From the case's line, or that of its family (FAMILY.*). Throws std::logic_error without a line. The name points into `c`.
 case_properties properties_of(const failure_case& c);
 
 std::string_view to_string(test_tier tier);
-/// The first tier that has the arm (failure_case::in_tier). A counterpart shows what its natural arm shows: once a night is enough.
+/// The first tier with the arm (failure_case::in_tier). Counterparts are nightly: they show what their natural arms show.
 test_tier tier_of(const failure_case& c, const arm& a);
 
 }  // namespace cufault

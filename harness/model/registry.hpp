@@ -14,8 +14,7 @@
 
 namespace cufault {
 
-/// What registers itself before main, in an order that nobody chose: sorted by name. `Entry` has a name; its defect_of() says why it
-/// cannot be registered.
+/// Entries that register before main in unspecified order, sorted by name. `Entry` has a name; its defect_of() says why it is refused.
 template <class Entry>
 class registry {
  public:
@@ -24,7 +23,7 @@ class registry {
     const auto at = place_of(name);
     return at != entries().end() && at->name == name ? &*at : nullptr;
   }
-  /// Ends the program where the entry is malformed: before main there is nobody to catch an exception.
+  /// Ends the program if the entry is malformed: before main nothing can catch an exception.
   static void add(const char* kind, Entry e) {
     std::string defect = defect_of(e);
     if (defect.empty() && find(e.name) != nullptr) defect = std::string("another ") + kind + " has that name";

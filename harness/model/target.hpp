@@ -9,15 +9,14 @@
 
 namespace cufault {
 
-/// What a trial runs on, chosen on the command line. Passed on to every child as it was given.
+/// What a trial runs on, from the command line. Passed unchanged to every child.
 struct target {
   std::string cublas, cublaslt;  ///< as in cublas_paths; empty: what the loader takes
   int device = 0;
   std::map<std::string, std::string> others{};  ///< libraries beside cuBLAS, by key; empty: what is found
 };
 
-/// argv of a child process of cufault that works on a target: `words`, then this process as its parent, with which it ends, the device and the
-/// libraries.
+/// Command line of a child process of cufault: `words`, then this process (the child ends with it), the device and the libraries.
 std::vector<std::string> argv_of_child(const std::filesystem::path& executable,
                                        const std::vector<std::string>& words, const target& where);
 

@@ -20,7 +20,7 @@
 namespace cufault::driver_log {
 namespace {
 
-/// Text of bounded length in place: JSON without escapes.
+/// Text of bounded length in place, as JSON without escapes.
 template <std::size_t Size>
 class short_text {
  public:
@@ -50,7 +50,7 @@ struct kept_message {
   std::uint64_t times = 0;
 };
 
-/// Reasons, which come before the message that names the function, in the same thread.
+/// Reasons of a thread, which come before the message that names the function.
 struct reason {
   short_text<256> text;
   std::uint64_t call = 0;
@@ -63,12 +63,12 @@ std::atomic<frame_sender> sender{nullptr};
 std::atomic<std::uint64_t> calls{0};
 std::atomic<bool> in_call{false};
 
-// Of a process that was forked while another thread held it, it is never free.
+// Never free in a process that was forked while another thread held it.
 std::atomic_flag busy = ATOMIC_FLAG_INIT;
 std::array<kept_message, most_kept> kept;
 std::size_t kept_count = 0;
 
-/// Gives up after a while: a message less is better than a process that hangs.
+/// Gives up after a while: losing a message is better than a hang.
 class short_lock {
  public:
   short_lock() noexcept {
@@ -123,7 +123,7 @@ void keep(const driver_message_parts& parts, std::string_view text) noexcept {
   }
 }
 
-/// Reasons behind which no function was named.
+/// Keeps reasons that no message with a function followed.
 void keep_last_reason() noexcept {
   if (last_reason.call != calls) return;
   last_reason.call = 0;
@@ -148,7 +148,7 @@ void heard(std::string_view message) noexcept {
   const auto parts = driver_message_parts_of(message);
   if (!parts.text.empty()) {
     if (last_reason.call != calls) last_reason.text.assign({});
-    // Reasons that begin alike name one kernel after the other.
+    // Reasons with the same beginning name one kernel after another.
     constexpr std::size_t beginning = 8;
     if (last_reason.text.view().find(parts.text.substr(0, beginning)) == std::string_view::npos) {
       if (!last_reason.text.view().empty()) last_reason.text.append("; ");
@@ -164,7 +164,7 @@ void heard(std::string_view message) noexcept {
 bool hear(frame_sender send) noexcept {
   if (registered) return true;
   if (is_off()) return false;
-  // Headers before 12.9 do not declare it.
+  // Headers before 12.9 lack the declaration.
   using register_function = int (*)(void (*)(void*, int, char*, std::size_t), void*, void**);
   const auto entry = reinterpret_cast<register_function>(find_driver_entry(register_callback));
   if (entry == nullptr) return false;
@@ -175,7 +175,7 @@ bool hear(frame_sender send) noexcept {
 }
 
 bool load_and_hear(frame_sender send) noexcept {
-  static_cast<void>(dlopen("libcuda.so.1", RTLD_LAZY));  // stays, as the runtime's does
+  static_cast<void>(dlopen("libcuda.so.1", RTLD_LAZY));  // stays loaded, as by the runtime
   return hear(send);
 }
 

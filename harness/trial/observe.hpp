@@ -13,8 +13,7 @@
 
 namespace cufault {
 
-/// A library that throws through its C interface ends the programs that call it: it is a crash here too. What cases and harness throw
-/// passes.
+/// A library that throws through its C interface ends its callers: this counts as a crash. Exceptions of cases and harness pass.
 template <class Call>
 auto or_terminate(Call&& call) {
   try {
@@ -32,11 +31,10 @@ auto or_terminate(Call&& call) {
   }
 }
 
-/// The name of a step, checked when it is made: an API that is in no list does not compile, or throws setup_failed where it is made at run
-/// time.
+/// The name of a step, checked on construction: an unknown API name does not compile, or throws setup_failed if built at run time.
 class observed_name {
  public:
-  /// "cublasCreate(&handle)" -> cublasCreate; "driver::cuInit(0)" -> cuInit. Does not compile for anything that is no API function.
+  /// E.g. "cublasCreate(&handle)" gives cublasCreate; "driver::cuInit(0)" gives cuInit. Other text does not compile.
   static consteval observed_name of_call(const char* text) {
     std::string_view name(text);
     name = name.substr(0, name.find('('));
@@ -56,7 +54,7 @@ class observed_name {
   std::string_view api_, variant_;
 };
 
-/// Makes the call, tells the parent before and after it, and returns what it returned.
+/// Makes the call, reports it to the parent before and after, and returns its result.
 template <class Call>
 auto observe_call(const step_name& name, Call&& call) {
   trial& t = trial::current();
@@ -75,7 +73,7 @@ auto observe_call(const step_name& name, Call&& call) {
   return status;
 }
 
-/// For set-up calls: they must succeed, or the trial proves nothing.
+/// For set-up calls: if one fails, the trial proves nothing.
 template <class Status>
 void require_call(const char* text, const Status& status) {
   if (const status_record r = record_of(status); !r.ok)
@@ -84,12 +82,12 @@ void require_call(const char* text, const Status& status) {
 
 }  // namespace cufault
 
-/// An API call that the case is about: `CUFAULT_OBSERVE(cublasCreate(&handle))`. The function is the step's identity; its value is the
+/// An API call that the case is about: `CUFAULT_OBSERVE(cublasCreate(&handle))`. The function names the step; the macro's value is the
 /// call's.
 #define CUFAULT_OBSERVE(...) \
   ::cufault::observe_call(::cufault::observed_name::of_call(#__VA_ARGS__).name(), [&] { return __VA_ARGS__; })
-/// The same under a variant, or through a helper: `CUFAULT_OBSERVE_AS("cublasSgemm", "split_k", product(handle))`. The names are what records
-/// keep, and do not change when the code does.
+/// The same with a variant, or for a helper: `CUFAULT_OBSERVE_AS("cublasSgemm", "split_k", product(handle))`. Records keep these names, so
+/// they must not change with the code.
 #define CUFAULT_OBSERVE_AS(api, variant, ...) \
   ::cufault::observe_call(::cufault::observed_name(api, variant).name(), [&] { return __VA_ARGS__; })
 /// A call that only prepares: `CUFAULT_REQUIRE(cudaMalloc(&p, bytes))`.

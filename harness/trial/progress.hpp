@@ -12,7 +12,7 @@
 
 namespace cufault {
 
-/// Written by the process that runs rows, read by the one that waits for it.
+/// Written by the process that runs rows, read by its waiting parent.
 struct trial::progress {
   std::atomic<std::size_t> done{0};  ///< rows that are over
   std::atomic<bool> in_call{false};
@@ -23,7 +23,7 @@ struct trial::progress {
   std::span<name> names{};  ///< what each row came to
 };
 
-/// So that this process and one that it forked do not draw the same random data.
+/// Keeps this process and a forked one from drawing the same random data.
 void skip_seeds(std::uint64_t count);
 
 }  // namespace cufault

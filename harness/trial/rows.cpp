@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// Rows of a table, each observed call in a process that earlier rows left undamaged.
+// Rows of a table. Each observed call runs in a process that earlier rows left undamaged.
 #include "harness/system/child.hpp"
 #include "harness/system/shared_memory.hpp"
 #include "harness/system/unique_fd.hpp"
@@ -84,7 +84,7 @@ std::vector<std::string> trial::in_processes(std::size_t rows,
                    : !now.damaged && probe_context() == "usable" ? context_state::usable
                                                                  : context_state::damaged;
       });
-      now.in_call = false;  // the call threw; the reason is recorded
+      now.in_call = false;  // the call threw and the reason is recorded
     });
     skip_seeds(1'000);
     const std::string ended = wait_for_rows(forked, patience);
@@ -101,17 +101,17 @@ std::vector<std::string> trial::in_processes(std::size_t rows,
     } else if (ended != "exit 0") {
       throw setup_failed(fmt::format("row {}: {} outside of a call", now.done.load(), ended));
     } else if (now.done < rows && !now.damaged) {
-      break;  // set_up or a row has said why
+      break;  // set_up or a row has recorded why
     }
   }
-  if (observing) context_of_rows_ = context_of(left);  // a quiet row says what became of its own
+  if (observing) context_of_rows_ = context_of(left);  // an unobserved row reports its own context
   std::vector<std::string> all;
   for (std::size_t row = 0; row < rows; ++row) all.emplace_back(names[row].data());
   progress_ = nullptr;
   return all;
 }
 
-/// How it ended: "exit 0", "crashed: SIGSEGV", "timed out". The patience is that of trial.hpp.
+/// How the child ended: "exit 0", "crashed: SIGSEGV", "timed out". trial.hpp explains `patience`.
 std::string trial::wait_for_rows(pid_t child, std::chrono::milliseconds patience) {
   using clock = std::chrono::steady_clock;
   const unique_fd handle(static_cast<int>(syscall(SYS_pidfd_open, child, 0)));

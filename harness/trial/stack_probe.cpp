@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// The half of the stack that only a process with CUDA can see. Runs in a child of its own.
+// The part of the stack that only a process with CUDA can see. Runs in its own child process.
 #include "harness/trial/stack_probe.hpp"
 
 #include "harness/binding/cublas_binding.hpp"
@@ -34,7 +34,7 @@ std::string text_of(const nlohmann::json& json) {
   return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-/// CUDA and cuBLASLt count versions as major * 1000 (or 10000) + ...
+/// CUDA and cuBLASLt encode versions as major * 1000 (or 10000) + ...
 std::string cuda_version(int v) {
   return fmt::format("{}.{}", v / 1000, v % 1000 / 10);
 }
@@ -70,8 +70,8 @@ nlohmann::json of_other(const std::string& version) {
   return {{"version", version}};
 }
 
-/// {"version", "files"} of the second pair, read in a process forked for it: two pairs in one process may share a half. Where it cannot be
-/// read, "version" says why, and begins with the variable's name.
+/// {"version", "files"} of the second pair, read in a forked process: two pairs in one process may share a library. If it cannot be read,
+/// "version" gives the reason after the variable's name.
 nlohmann::json other_pair() {
   const char* folder = std::getenv("CUFAULT_OTHER_CUBLAS");
   if (folder == nullptr || *folder == '\0') return of_other("none");
@@ -105,7 +105,7 @@ nlohmann::json other_pair() {
   return pair;
 }
 
-/// Those that are found. Last: what a library loads is then no part of the context above.
+/// Adds the other libraries that are found. Runs last, so that what they load does not affect the context above.
 void add_other_libraries(nlohmann::json& stack, const target& where) {
   try {
     name_libraries(where.others);
@@ -159,16 +159,16 @@ int probe_stack(const target& where) {
   } else if (devices == 0) {
     stack["no_gpu"] = "the driver shows none";
   } else if (where.device >= devices) {
-    // A wrong number is not a machine without a GPU: nothing is to be skipped for it.
+    // A wrong device number is an error, not a machine without a GPU: no test may be skipped for it.
     stack["error"] = fmt::format("--device {}: there are devices 0 to {} here", where.device, devices - 1);
   } else {
     cudaDeviceProp p{};
     const cudaError_t known = cudaGetDeviceProperties(&p, where.device);
-    // That takes a context. Under CTest the preflight has made one, and every test need not again.
+    // This check makes a context. Under CTest the preflight has already made one.
     const char* preflight = std::getenv("CUFAULT_PREFLIGHT");
     const bool proved = preflight != nullptr && std::string_view(preflight) == "passed";
     const cudaError_t usable = known == cudaSuccess && !proved ? cudaSetDevice(where.device) : known;
-    // A device without room for a context is a GPU all the same.
+    // A device without room for a context is still a GPU.
     if (usable != cudaSuccess && usable != cudaErrorMemoryAllocation) {
       stack["no_gpu"] = fmt::format("device {}: {}: {}", where.device, cudaGetErrorName(usable),
                                     cudaGetErrorString(usable));

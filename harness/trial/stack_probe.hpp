@@ -6,7 +6,7 @@
 
 namespace cufault {
 
-/// The child's half: writes what it sees to report_fd.
+/// The child's part: writes its result to report_fd.
 int probe_stack(const target& where);
 
 }  // namespace cufault

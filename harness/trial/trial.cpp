@@ -46,13 +46,13 @@ void apply_limits(const resource_limits& limits) {
     if (setrlimit(resource, &limit) != 0)
       throw setup_failed(fmt::format("setrlimit: {}", std::generic_category().message(errno)));
   };
-  set(RLIMIT_CORE, 0);  // a crash is an observation; a core of a process with a GPU mapped is only large
+  set(RLIMIT_CORE, 0);  // a core with a mapped GPU is large and tells nothing more
   if (limits.address_space_bytes) set(RLIMIT_AS, *limits.address_space_bytes);
   if (limits.open_files) set(RLIMIT_NOFILE, *limits.open_files);
 }
 
-// cuBLASLt says why it refuses something; cuBLAS's own log only repeats the calls, which are observed anyway,
-// and what it has to say about a wrong argument it prints on stdout.
+// Records messages of cuBLASLt, which explain a refusal. cuBLAS's own log only repeats the calls, which are observed anyway, and prints
+// messages about wrong arguments on stdout.
 void listen_to_cublaslt() {
   constexpr int errors_and_hints = 1 | 4;
   try {
@@ -64,13 +64,13 @@ void listen_to_cublaslt() {
   }
 }
 
-// Frames may come from the library's logger in any thread.
+// The library's logger may send frames from any thread.
 std::mutex& channel() {
   static std::mutex mutex;
   return mutex;
 }
 
-// A process that dies while another thread sends must not hang here: then the message is lost.
+// If the process dies while another thread sends, drop the message rather than hang.
 void send_of_driver(std::string_view frame) noexcept {
   const std::unique_lock lock(channel(), std::try_to_lock);
   if (!lock) return;
@@ -132,7 +132,7 @@ void trial::send(const nlohmann::ordered_json& frame) {
   for (std::size_t sent = 0; sent < bytes.size();) {
     const ssize_t n = write(report_fd, bytes.data() + sent, bytes.size() - sent);
     if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) _exit(125);  // the parent is gone, or there never was one
+    if (n <= 0) _exit(125);  // the parent is gone, or never existed
     sent += static_cast<std::size_t>(n);
   }
 }
@@ -142,7 +142,7 @@ void trial::begin_call(const step_name& name) {
   in_call_ = name;
   send(frame_of("begin", call_json({.what = {.name = name}}, call_members::name)));
   if (progress_ != nullptr) {
-    ++progress_->moves;  // first: wait_for_rows() reads them in the other order
+    ++progress_->moves;  // first: wait_for_rows() reads in the reverse order
     progress_->in_call = true;
   }
   if (driver_log::hear(send_of_driver)) driver_log::begin_call();
@@ -194,7 +194,7 @@ void trial::sample(std::string_view at) {
   std::size_t free = 0, total = 0;
   const cudaError_t left_before = cudaPeekAtLastError();
   if (cudaMemGetInfo(&free, &total) != cudaSuccess) {
-    if (left_before == cudaSuccess) cudaGetLastError();  // looking leaves no trace
+    if (left_before == cudaSuccess) cudaGetLastError();  // clears the error of this check
     return;
   }
   send(frame_of("memory", write_json(memory_sample{std::string(at), free, total})));
@@ -281,7 +281,7 @@ void trial::continue_in_new_process(const std::map<std::string, std::string>& en
   const pid_t next = start_self(words, {{report_fd, report_fd}});
   continued_ = true;
   const int status = wait_for(next);
-  // End as it ended: the parent must see a crash of the second process too.
+  // End by the same signal: the parent must see a crash of the second process too.
   if (WIFSIGNALED(status)) raise(WTERMSIG(status));
   exit_code_of_next_ = WEXITSTATUS(status);
 }
@@ -295,7 +295,7 @@ void trial::in_forked_children(int count, const std::function<void(int)>& child)
   std::vector<pid_t> forked;
   for (int i = 0; i < count; ++i) {
     forked.push_back(fork_child([&] { tell_exceptions([&] { child(i); }); }));
-    skip_seeds(1'000);  // the next one goes on from where this process was
+    skip_seeds(1'000);  // the new process continues the sequence of seeds
   }
   for (const pid_t one : forked) {
     const int status = wait_for(one);
@@ -363,7 +363,7 @@ void trial::run_body() {
 }
 
 void trial::report_context() {
-  // A context made here, only to be proved, would cost as much as one of the rows'.
+  // A new context for this check alone would cost as much as one for the rows.
   const bool of_rows = !opened_ && !context_of_rows_.empty();
   const auto state = [&] { return of_rows ? context_of_rows_ : probe_context(); };
   send({{"t", "context"}, {"state", arm_.needs == need::gpu ? state() : std::string("none")}});
@@ -378,7 +378,7 @@ void trial::end_through_exit() {
   require_own_process("it exits");
   report_context();
   ends_through_exit_ = true;
-  std::exit(0);  // that is what the arm is about
+  std::exit(0);  // the arm asked for it
 }
 
 int trial::run(const arm& a, const trial_options& options) {

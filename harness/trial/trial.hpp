@@ -34,14 +34,14 @@ struct trial_options {
   bool shares_process = false;  ///< others come before and after it in its process
 };
 
-/// What a process that ran rows of a table left. Unknown if the process died.
+/// State of the context in a process that ran rows of a table. Unknown if the process died.
 enum class context_state { unknown, no_context, usable, damaged };
-/// As in observation: damaged if one is, else usable if one is, else unchecked if a process died; empty where there was none. One made
-/// afterwards, only to be proved, would say nothing of theirs.
+/// Combined state as in observation: damaged if one is, else usable if one is, else unchecked if a process died; "" without a context. A
+/// context made afterwards would say nothing about theirs.
 std::string context_of(std::span<const context_state> processes);
 
-/// One execution of an arm, in a process of its own, or one after another in a process (arm::shares_process): trial::current() is the
-/// latest. Everything it is told goes to the parent at once (harness/model/frame.hpp).
+/// One execution of an arm, in its own process or after others in one (arm::shares_process); trial::current() is the latest. Sends
+/// everything to the parent at once (harness/model/frame.hpp).
 class trial {
  public:
   trial(const arm& a, trial_options options);
@@ -54,86 +54,83 @@ class trial {
   [[nodiscard]] int stage() const { return options_.stage; }
   [[nodiscard]] int device() const { return options_.device; }
   [[nodiscard]] bool shares_process() const { return options_.shares_process; }
-  /// No other trial is to come after it in its process, and why. Without effect in a process of its own.
+  /// Makes this the last trial of its process, for this reason. No effect in a process of its own.
   void share_no_further(std::string why) { shares_no_further_ = std::move(why); }
   [[nodiscard]] const std::string& shares_no_further() const { return shares_no_further_; }
   [[nodiscard]] bool needs_gpu() const { return arm_.needs == need::gpu; }
   [[nodiscard]] int compute_capability() const;  ///< 90 on 9.0; throws setup_failed
 
-  /// Creates the primary context of the trial's device, loads every kernel of ours, and proves right numbers.
-  /// Throws setup_failed if it cannot. Call it before anything fills the device.
+  /// Creates the primary context of the trial's device, loads every kernel of cufault, and proves right numbers. Throws setup_failed if it
+  /// cannot. Call it before anything fills the device.
   void open_context();
 
-  /// From here on the calls belong to the remedy or the dead end, in words: "free the memory, create again".
+  /// Later calls belong to the remedy or dead end with this text: "free the memory, create again".
   void apply(std::string_view text);
 
   void sample(std::string_view at);  ///< free and total device memory now; needs a context
   void measure(std::string_view name, double value, std::string_view unit = "");
-  /// A text that was read or told, for people and for the rules of claims: "cudaGetErrorString". The first 4096 bytes are kept.
+  /// Records a text for people and for the rules of claims, under a name such as "cudaGetErrorString". Keeps the first 4096 bytes.
   void note(std::string_view name, std::string_view text);
 
-  /// Goes on with the same arm in a new process, at the next stage, with changes to the environment (an empty
-  /// value unsets). Returns when it has ended; the body must return then.
+  /// Continues the arm in a new process at the next stage, with changes to the environment (an empty value unsets). Returns when that
+  /// process has ended; the body must return then.
   void continue_in_new_process(const std::map<std::string, std::string>& environment = {});
 
-  /// Likewise, but this process ends first: the new one takes its place, and has none of its memory or descriptors. Does not return.
+  /// The same, but the new process replaces this one and has none of its memory or descriptors. Does not return.
   [[noreturn]] void continue_in_its_place();
 
-  /// Runs `child` in a process forked from this one, which may observe; returns when it has ended. Its crash
-  /// is the trial's.
+  /// Runs `child` in a forked process, which may observe; returns when it has ended. A crash of it counts as the trial's.
   void in_forked_child(const std::function<void()>& child);
-  /// Several such processes side by side, each given its number, from 0. What they observe would get mixed up.
+  /// Runs `child` in several processes in parallel; each gets its number, from 0. They must not observe: their calls would mix.
   void in_forked_children(int count, const std::function<void(int)>& child);
 
-  /// Runs rows 0 to `rows` - 1 of a table, each an observed call that waits for what it started, in processes forked from this one,
-  /// which must not have touched CUDA. As many as survive share a process, made ready by `set_up`, which returns what runs a row.
-  /// Where a row ends its process, or a call in it lasts longer than `patience`, that is what the call came to; where it damages the
-  /// context, too, the rows after it go on in a new process. Returns what each came to, in order: the name of its last status,
-  /// "crashed: SIGSEGV", "timed out"; empty for rows that were not reached, because setting up or a row threw. Throws out_of_time where
-  /// set_up, or what a row does between calls, lasts longer than 3 * `patience`: opening a context takes its time where many others do.
-  /// Unless the trial opens a context itself, what is said of its context is context_of() what these processes left.
+  /// Runs rows 0 to `rows` - 1 of a table. Each row is an observed call that waits for what it started. Rows run in forked processes; this
+  /// process must not have used CUDA. Rows share a process while it stays undamaged; `set_up` prepares it and returns the function that
+  /// runs a row. A row that ends its process, or has a call longer than `patience`, has that as its result. After a row that damages the
+  /// context, a new process continues. Returns the results in order: name of the last status, "crashed: SIGSEGV", "timed out"; "" for rows
+  /// not reached, because set_up or a row threw. Throws out_of_time if set_up, or a row between calls, takes longer than 3 * `patience`.
+  /// The trial's context is then context_of() these processes, unless it opens one itself.
   using row_function = std::function<void(std::size_t)>;
   std::vector<std::string> for_each_row(std::size_t rows, const std::function<row_function()>& set_up,
                                         std::chrono::milliseconds patience = std::chrono::seconds(10));
 
-  /// The same for rows that observe nothing, where the whole row is the call: what they find out they leave in memory that is shared with their process. A row that
-  /// returns false spoiled its process, and the rows after it go on in a new one. Returns what became of each row's process in it:
-  /// "returned", "crashed: SIGSEGV", "timed out"; empty for rows that were not reached.
+  /// The same for rows that observe nothing and write their findings to shared memory; the whole row counts as the call. If a row returns
+  /// false, a new process continues. Returns how each row ended: "returned", "crashed: SIGSEGV", "timed out"; "" for rows not reached.
   using unobserved_row_function = std::function<bool(std::size_t)>;
   std::vector<std::string> for_each_unobserved_row(
       std::size_t rows, const std::function<unobserved_row_function()>& set_up,
       std::chrono::milliseconds patience = std::chrono::seconds(10));
-  /// A row of a sweep, complete.
+  /// Records a complete row of a sweep.
   void swept(const step_name& operation, const status_record& status, double milliseconds,
              const swept_calls& calls);
 
-  /// Hears what cuBLASLt logs from here on, in any thread, one message at a time; level 1 is an error. The first hundred messages of a
-  /// trial are recorded whether anybody listens or not.
+  /// Calls the listener for each message that cuBLASLt logs, in any thread, one at a time; level 1 is an error. The first hundred messages
+  /// of a trial are recorded anyway.
   using log_listener = std::function<void(int level, std::string_view message)>;
   void on_library_log(log_listener listener);
 
-  /// Ends the trial and the process as returning from main would, with whatever exit handlers and static
-  /// destructors there are: what they observe still counts. Does not return.
+  /// Ends trial and process like a return from main, with exit handlers and static destructors: their calls are still observed. Does not
+  /// return.
   [[noreturn]] void end_through_exit();
 
-  /// A folder of this trial's own, empty at its start and removed after its end, also if it crashes.
+  /// A folder of this trial, empty at its start and removed after its end, even after a crash.
   [[nodiscard]] std::filesystem::path scratch() const;
-  /// The pair that the trial was told to use, and a second one (CUFAULT_OTHER_CUBLAS, a folder as ci/fetch-cublas
-  /// leaves it), for arms that say other_cublas: they run only where it was given.
+  /// The pair of libraries of the trial, and a second one (CUFAULT_OTHER_CUBLAS, a folder as made by ci/fetch-cublas). Only arms with
+  /// other_cublas may use the second, and run only if it is given.
   [[nodiscard]] const cublas_paths& libraries() const { return options_.libraries; }
   [[nodiscard]] static cublas_paths other_libraries();
 
-  /// The macros' ends.
+  /// Used by the macros.
   void begin_call(const step_name& name);  ///< throws setup_failed for a name that is in no list
   void end_call(const status_record& status, double milliseconds);
-  /// The call returned so, and its proof begins, which end_call() ends: a process that ends before did not die in the call.
+  /// The call returned this; its proof begins and lasts until end_call(). If the process ends in between, it did not die in the call.
   void call_returned(const status_record& status, double milliseconds);
   void withdraw_call();  ///< the call that began has returned, and is no part of the observation
   void library_logged(int level, std::string_view function, std::string_view message);  ///< from any thread
 
   static void after_exit_handlers();  ///< the last thing in the process
 
-  /// Runs the body and everything round it; the process's exit code. Where trials share a process: again for each.
+  /// Runs the body with set-up and checks; returns the process's exit code. Called once per trial in a shared process.
   static int run(const arm& a, const trial_options& options);
 
  private:
@@ -153,23 +150,23 @@ class trial {
   void report_context();
   void report_done();
   const arm& arm_;
-  step_name in_call_;  // the last that began
+  step_name in_call_;  // the latest one
   trial_options options_;
   std::string shares_no_further_;
   bool opened_ = false;           // open_context() succeeded
-  struct progress;                // of the process that runs rows, shared with this one
-  progress* progress_ = nullptr;  // null outside of for_each_row()
-  std::string context_of_rows_;   // what the last table's processes left: context_of(); empty without one
+  struct progress;                // of the process that runs rows, in shared memory
+  progress* progress_ = nullptr;  // null outside for_each_row()
+  std::string context_of_rows_;   // context_of() the last table's processes; "" without one
   bool continued_ = false;
   int exit_code_of_next_ = 0;
   bool ends_through_exit_ = false;
   std::atomic<int> logged_{0};
   std::mutex hearing_;
   log_listener listener_;
-  std::atomic<bool> over_{false};  // what the library logs from an exit handler comes too late to be told
+  std::atomic<bool> over_{false};  // drops messages of the library from exit handlers
 };
 
-/// Seeds for random data: one after the other, from the trial's own.
+/// The next seed for random data, from the trial's own sequence.
 std::uint64_t fresh_seed();
 
 }  // namespace cufault

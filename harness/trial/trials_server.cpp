@@ -34,7 +34,7 @@ std::size_t entries_of(const char* folder) {
   return none ? 0 : static_cast<std::size_t>(std::distance(begin(at), end(at)));
 }
 
-/// What of this process is not a trial's to change.
+/// State of this process that a trial must not change.
 struct process_state {
   std::set<std::string> environment;
   fs::path folder;
@@ -66,19 +66,19 @@ process_state state_now(bool gpu) {
     cudaGetDevice(&now.device);
     cudaMemGetInfo(&now.free_memory, &total);
     now.pool_memory = pool_memory_of(now.device);
-    cudaGetLastError();  // a driver that has no such attribute says so; looking leaves no trace
+    cudaGetLastError();  // an older driver lacks the attribute; clears that error
   }
   return now;
 }
 
-/// Beside others on its GPU a process cannot tell whose memory it is that is taken: then only much is noticed. Kernels that are loaded
-/// when they are first needed stay.
+/// Thresholds for memory taken by a trial, in bytes. With other users on the GPU the owner of taken memory is unknown, so only large
+/// amounts count. Kernels loaded at first use stay.
 constexpr std::size_t taken_alone = std::size_t{256} << 20, taken_beside_others = std::size_t{4} << 30;
 
-/// What differs; empty if nothing does. An error that an earlier call left inside cuBLAS is not looked for: on an H200 a valid
-/// cublasSetMatrixAsync behind trials that left nothing else returned CUBLAS_STATUS_MAPPING_ERROR (reports/recorded/2026-11-24-runs.txt).
+/// What differs; "" if nothing does. Ignores an error that an earlier call left inside cuBLAS. On an H200, cublasSetMatrixAsync after
+/// trials that left nothing else returned CUBLAS_STATUS_MAPPING_ERROR (reports/recorded/2026-11-24-runs.txt).
 std::string damage(const process_state& before, bool gpu, bool alone) {
-  // Where there is no driver or GPU, the runtime says so whenever it is asked.
+  // Without a driver or GPU the runtime returns an error to every call.
   const auto absent = [&](cudaError_t e) {
     return !gpu && (e == cudaErrorInsufficientDriver || e == cudaErrorNoDevice);
   };
@@ -114,7 +114,7 @@ std::string damage(const process_state& before, bool gpu, bool alone) {
   return {};
 }
 
-/// So that what a first trial would make (a context, threads of the driver) is there before the process is looked at.
+/// Makes what the first trial would make (a context, threads of the driver) before the state is read.
 void warm_up(const target& where) {
   bind_cublas({where.cublas, where.cublaslt});
   bool right = false;
@@ -152,7 +152,7 @@ int serve_trials(const target& where, bool gpu) {
     trial::run(a, options);
     std::cout << std::flush;
     std::fflush(nullptr);
-    // Of a batch the damage is what its arms are about: they say themselves when it is another one.
+    // A batch damages its process on purpose; its arms report when they need another one.
     std::string found = a.batch.empty() ? damage(before, gpu, asked.at("alone").get<bool>())
                                         : trial::current().shares_no_further();
     if (!found.empty()) found = fmt::format("{}/{}: {}", asked.at("case").get<std::string>(), a.name, found);

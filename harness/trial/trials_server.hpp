@@ -6,9 +6,9 @@
 
 namespace cufault {
 
-/// Runs trials one after another, as requests come on standard input: {"case", "arm", "seed", "alone"}, a line each; `alone`: nothing
-/// else uses the GPU. What a trial tells goes to report_fd as ever. Then a line on standard input, which is a socket, says what the
-/// trial damaged in this process: nothing, if it is empty. Ends at the end of the input. `gpu`: trials on a GPU are to come.
+/// Runs trials one after another. Requests come on standard input, a line each: {"case", "arm", "seed", "alone"}; `alone`: nothing else
+/// uses the GPU. A trial's frames go to report_fd. Then a line on standard input, a socket, tells what the trial damaged in this process;
+/// empty: nothing. Returns at the end of the input. `gpu`: trials on a GPU will come.
 int serve_trials(const target& where, bool gpu);
 
 }  // namespace cufault

@@ -51,7 +51,7 @@ fault_type trap() {
           .provoke = [](world&) {}};
 }
 
-/// A fault as the faults of a full device are.
+/// A fault like those of a full device.
 fault_type full_device() {
   fault_type f = trap();
   f.kind = "memory";
@@ -190,7 +190,7 @@ TEST(cells, in_the_full_tier_have_remedies_with_representative_operations) {
   }
 }
 
-/// As faults with a second process are.
+/// A fault like those with a second process.
 fault_type costly() {
   fault_type f = trap();
   f.memory = memory_class::exclusive;

@@ -35,7 +35,7 @@ failure_case well_formed(std::string name = "memory.handle_leak") {
   return c;
 }
 
-// What is wrong with a good case after a change to it, or to its fault arm.
+// Defect of a good case after a change to it, or to its fault arm.
 template <typename Change>
 std::string defect_after(Change change) {
   auto c = well_formed();

@@ -59,7 +59,7 @@ const json swept{{"t", "swept"},
                    {"calls", 1},
                    {"first", 1}}}};
 
-// Everything that a reader tells, to compare two of them.
+// Everything that a reader returns, to compare two of them.
 json all_of(const frame_reader& r) {
   return {json(observation_json(r.so_far())), r.done(), r.garbled(), r.mid_frame(), r.stopped()};
 }

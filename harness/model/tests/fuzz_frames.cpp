@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// Whatever a broken trial writes, the reader must say the same of it however the bytes are cut, and never
-// throw.
+// Whatever a broken trial writes, the reader's result must not depend on how the bytes are split, and it must not throw.
 #include "harness/model/frame.hpp"
 
 #include <nlohmann/json.hpp>
@@ -22,7 +21,7 @@ nlohmann::json all_of(const frame_reader& r) {
   return {seen, r.done(), r.garbled(), r.mid_frame(), r.stopped()};
 }
 
-// Each line of the input as the payload of a frame: else hardly any input would get past the lengths.
+// Frames each line of the input: else few inputs would have valid lengths.
 std::string framed(std::string_view lines) {
   std::string bytes;
   while (!lines.empty()) {
@@ -48,7 +47,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     cut.feed(left.substr(0, n));
     left.remove_prefix(n);
   }
-  // Text of an observation may be any bytes: dump with replacement, as the record does not concern us here.
+  // Text of an observation may be any bytes: dumps with replacement.
   const auto text = [](const frame_reader& r) {
     return all_of(r).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   };

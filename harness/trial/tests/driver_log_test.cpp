@@ -25,7 +25,7 @@ void take(std::string_view frame) noexcept {
   sent += frame;
 }
 
-/// What a parent understands of what was sent since the call began.
+/// Messages that a parent reads since the call began.
 std::vector<driver_message> understood() {
   frame_reader reader;
   reader.feed(encode_frame({{"t", "begin"}, {"api", "cublasCreate"}}) + sent);

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// A libcuda.so.1 that has nothing but an error log.
+// A libcuda.so.1 with only an error log.
 #include <cstddef>
 #include <cstring>
 

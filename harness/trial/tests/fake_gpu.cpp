@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// The linker sends calls of the CUDA runtime here (--wrap in CMakeLists.txt), and prove_context stands for the one of the kernels.
+// The linker redirects calls of the CUDA runtime here (--wrap in CMakeLists.txt); prove_context replaces that of the kernels.
 #include "harness/trial/tests/fake_gpu.hpp"
 
 #include "kernels/product.hpp"
@@ -26,7 +26,7 @@ cudaError_t or_absent(cudaError_t error) {
   return absent != cudaSuccess ? absent : error;
 }
 
-/// As the runtime does: an error that a call returns is the last error, too.
+/// Like the runtime: a returned error also becomes the last error.
 cudaError_t returned(cudaError_t error) {
   if (error != cudaSuccess) fake_gpu::current().last_error = error;
   return or_absent(error);

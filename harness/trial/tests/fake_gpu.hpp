@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <functional>
 
-/// What the CUDA runtime and our own product answer in a program that links fake_gpu.cpp.
+/// Answers of the CUDA runtime and of cufault's product in a program that links fake_gpu.cpp.
 namespace cufault::fake_gpu {
 
 struct state {

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// A CUDA runtime starts on NVIDIA's driver alone (harness/doctor/tests/fake_cuda.cpp). So in a program for tests the linker sends here the
-// calls by which the stack is asked (--wrap, in CMakeLists.txt). Where DOCTOR_FAKE_GPU is set, the stand-in for the driver in LD_LIBRARY_PATH
-// answers them, and otherwise the runtime. There is no context and no memory behind it: what needs a GPU fails.
+// A CUDA runtime starts only on NVIDIA's driver (harness/doctor/tests/fake_cuda.cpp). So the linker redirects the calls that read the stack
+// here (--wrap in CMakeLists.txt). If DOCTOR_FAKE_GPU is set, the stand-in driver in LD_LIBRARY_PATH answers them, else the runtime. There
+// is no context or memory: work that needs a GPU fails.
 #include <cuda_runtime.h>
 
 #include <dlfcn.h>
@@ -29,7 +29,7 @@ cudaError_t ask_stand_in(const char* function, Parameters... arguments) {
 
 }  // namespace
 
-// Toolkits before 13 give cudaGetDeviceProperties another name, by a macro.
+// Before CUDA 13 a macro gives cudaGetDeviceProperties another name.
 #define REAL(name) REAL_EXPANDED(name)
 #define REAL_EXPANDED(name) __real_##name
 #define WRAPPED(name) WRAPPED_EXPANDED(name)

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 # SPDX-License-Identifier: Apache-2.0
-# A step whose API is in no list does not compile, and the compiler's error says what to do. COMPILE is the compiler with its options.
+# A step with an unknown API does not compile, and the compiler's error says what to do. COMPILE is the compiler with its options.
 function(compile STEP SAID)  # SAID: the error, empty for none
   execute_process(COMMAND ${COMPILE} -fsyntax-only "-DSTEP=${STEP}" ${CMAKE_CURRENT_LIST_DIR}/step_names.cpp
     RESULT_VARIABLE code OUTPUT_VARIABLE out ERROR_VARIABLE out)

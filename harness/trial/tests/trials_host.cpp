@@ -26,7 +26,7 @@ using fake_gpu::current;
 
 constexpr std::size_t mib = std::size_t{1} << 20, gib = std::size_t{1} << 30;
 
-/// A process whose parent is not the one of the trial any more, so that it is none of its children.
+/// A process that was reparented, so that it is none of the trial's children.
 void leave_orphan() {
   const pid_t child = fork();
   if (child == 0) {
@@ -37,13 +37,13 @@ void leave_orphan() {
   waitpid(child, nullptr, 0);
 }
 
-/// Fewer bytes are free, until the GPU has done what it was given.
+/// Fewer bytes are free until the GPU has completed its work.
 void free_at_synchronisation(std::size_t bytes) {
   current().used_memory += bytes;
   current().pending = [bytes] { current().used_memory -= bytes; };
 }
 
-/// Not even when the trial's process waits for the GPU, but when it waits a second time.
+/// Freed only at the second wait for the GPU.
 void free_too_late(std::size_t bytes) {
   current().used_memory += bytes;
   current().pending = [bytes] { current().pending = [bytes] { current().used_memory -= bytes; }; };

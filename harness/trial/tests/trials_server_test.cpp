@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// The check after each trial of a shared process, on a fake GPU (trials_host.cpp has the arms): what damages a process ends it, and
-// nothing else does.
+// The check after each trial of a shared process, on a fake GPU (trials_host.cpp has the arms): only damage ends the process.
 #include "harness/run/runner.hpp"
 #include "harness/run/shared_process.hpp"
 
@@ -39,7 +38,7 @@ class process_health : public testing::Test {
     };
     return run_trial({.name = "road.health"}, a, std::nullopt, 0, options);
   }
-  /// Runs a trial, and returns the process that it ran in.
+  /// Runs a trial, and returns its process.
   double process_of(const std::string& arm_name, bool alone = true) {
     const observation seen = seen_by(arm_name, alone);
     EXPECT_EQ(seen.ended, outcome::completed) << arm_name << ": " << seen.why << seen.stderr_text;
@@ -60,7 +59,7 @@ class process_health : public testing::Test {
     EXPECT_EQ(counts.processes, 2U);
   }
 
-  /// The process goes on, and nothing is counted.
+  /// The process continues, and nothing is counted.
   void expect_health(const std::string& arm_name, bool alone = true) {
     const std::string healthy = arm_name.starts_with("host_") ? "host_nothing" : "nothing";
     const double before = process_of(healthy, alone);
@@ -117,7 +116,7 @@ TEST_F(process_health, is_checked_without_leaving_an_error) {
 
 TEST_F(process_health, ends_with_a_trial_that_breaks_our_product) {
   expect_damage("wrong_product", "a product of ours came to wrong numbers");
-  // The trial itself looked at its context, which left the error.
+  // The trial checked its context, which left the error.
   expect_damage("failing_product", "the last error is cudaErrorIllegalAddress");
 }
 
