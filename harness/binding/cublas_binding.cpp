@@ -30,7 +30,7 @@ extern void* cufault_slots[];  // defined in assembler
 namespace cufault {
 namespace {
 
-// What bound_libraries.inc has, which Bindings.cmake makes.
+// Bindings.cmake generates bound_libraries.inc with these.
 enum class library;
 struct library_code {
   std::string_view name;
@@ -54,7 +54,7 @@ struct bound_function {
   library from;
 };
 
-// A plain array: deducing a std::array of this many elements is more than some compilers will do.
+// A plain array: some compilers cannot deduce a std::array of this many elements.
 constexpr bound_function function_list[] = {
 #define CUFAULT_FUNCTION(name, from) bound_function{#name, library::from},
 #include "bound_functions.inc"
@@ -62,11 +62,11 @@ constexpr bound_function function_list[] = {
 };
 constexpr std::span functions{function_list};
 
-bound_paths bound;  // one pair at a time, as the slots
+bound_paths bound;  // one pair at a time, like the slots
 std::map<std::string, std::string, std::less<>> named_libraries;
 std::map<std::string_view, bound_library> bound_libraries;
 
-/// The loader itself refused, or found another library than it should be.
+/// The loader refused a library, or found another one than expected.
 class loader_error : public binding_error {
  public:
   using binding_error::binding_error;
@@ -77,7 +77,7 @@ std::string loader_words() {
   return words != nullptr ? words : "no reason given";
 }
 
-/// Libraries in a folder whose name is STEM.MAJOR, newest major first.
+/// Libraries in a folder named STEM.MAJOR, newest major first.
 std::vector<fs::path> versions_in(const fs::path& folder, const std::string& stem) {
   std::vector<std::pair<int, fs::path>> found;
   std::error_code ignored;
@@ -97,7 +97,7 @@ std::vector<fs::path> versions_in(const fs::path& folder, const std::string& ste
   return paths;
 }
 
-/// The file to load for what the user named.
+/// The file to load for the path that the user gave.
 std::string resolve(const fs::path& named, const std::string& stem) {
   if (named.empty()) return fmt::format("{}.{}", stem, CUBLAS_VER_MAJOR);
   if (!fs::is_directory(named)) {
@@ -132,7 +132,7 @@ fs::path origin(void* symbol) {
   return failed ? fs::path(info.dli_fname) : real;
 }
 
-/// What the slots hold before anything is bound.
+/// Contents of the slots before anything is bound.
 const std::vector<void*>& unbound_slots() {
   static const std::vector<void*> unbound(cufault_slots, cufault_slots + functions.size());
   return unbound;
@@ -154,7 +154,7 @@ const own_library& own_library_of(std::string_view key) {
   return *found;
 }
 
-/// The file to load. Throws not_provoked where there is none.
+/// The file to load. Throws not_provoked if there is none.
 std::string file_of(const own_library& of) {
   if (const auto named = named_libraries.find(of.key);
       named != named_libraries.end() && !named->second.empty())
@@ -166,15 +166,15 @@ std::string file_of(const own_library& of) {
   return beside.front();
 }
 
-std::vector<void*> held;  // of the loader
+std::vector<void*> held;  // handles of the loader
 
 /// `when`: RTLD_NOW or RTLD_LAZY.
 void bind(const cublas_paths& paths, int when) {
-  unbound_slots();  // before the first change
+  unbound_slots();  // must read the slots before the first change
   const cublas_paths files = files_of(paths);
   loaded lt = files.cublaslt.empty() ? nullptr : load(files.cublaslt, "cublasLtCreate", when);
   loaded cublas = load(files.cublas, "cublasCreate_v2", when);
-  // Bound for as long as the process lives, if nobody unloads them: nobody knows what still runs in them at its end.
+  // Stays bound for the life of the process: at its end, code of the libraries may still run.
   const bool brings_lt = !lt;
   void* cublas_handle = held.emplace_back(cublas.release());
   void* lt_handle = brings_lt ? cublas_handle : held.emplace_back(lt.release());
@@ -267,7 +267,7 @@ const bound_library& need_library(std::string_view key) {
   std::array<int, 3> version{};
   for (const libraryPropertyType part : {MAJOR_VERSION, MINOR_VERSION, PATCH_LEVEL})
     property(part, &version[part]);
-  point_at(of.number, handle.release());  // bound for as long as the process lives
+  point_at(of.number, handle.release());  // bound for the life of the process
   return bound_libraries[of.key] = {fmt::format("{}", fmt::join(version, ".")), file};
 }
 

@@ -6,14 +6,14 @@
 
 namespace cufault {
 
-/// A function of the driver that this process has loaded (nothing here links to libcuda). Throws not_provoked if there is no driver, or
-/// none with that function.
+/// A function of the driver that this process has loaded (nothing here links to libcuda). Throws not_provoked without a driver or without
+/// that function.
 void* driver_entry(const char* name);
-/// The same, but nullptr where there is none.
+/// The same, but returns nullptr.
 void* find_driver_entry(const char* name);
 
-/// The driver functions that cases use: `CUFAULT_OBSERVE(driver::cuCtxSynchronize())`. A case that needs another one adds a line. The header's macros
-/// make some names carry a version, and the same name is looked up.
+/// Driver functions for cases: `CUFAULT_OBSERVE(driver::cuCtxSynchronize())`. For another one, add a line. The header's macros add a
+/// version to some names; that name is looked up.
 namespace driver {
 #define CUFAULT_DRIVER_FUNCTION(name) CUFAULT_DRIVER_FUNCTION_EXPANDED(name)
 #define CUFAULT_DRIVER_FUNCTION_EXPANDED(name)                                     \

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// Assembler macros behind harness/binding/cublas_binding.cpp. Each library function is a jump through its slot; a slot that nothing is bound
-// to leads to cufault_missing(index), which throws. The jump keeps every argument register, so no signature is needed.
+// Assembler macros for harness/binding/cublas_binding.cpp. Each library function is a jump through its slot. An unbound slot leads to
+// cufault_missing(index), which throws. The jump keeps every argument register, so no signature is needed.
 #ifndef CUFAULT_HARNESS_TRAMPOLINE_H
 #define CUFAULT_HARNESS_TRAMPOLINE_H
 

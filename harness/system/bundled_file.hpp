@@ -7,7 +7,7 @@
 
 namespace cufault {
 
-/// A file or folder of lib/cufault, built or installed beside this program ("fake", "libcufault.so"); empty if it is not there.
+/// A file or folder of lib/cufault, built or installed beside this program ("fake", "libcufault.so"); empty if it does not exist.
 std::filesystem::path bundled_file(const std::string& name);
 
 }  // namespace cufault

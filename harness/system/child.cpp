@@ -23,7 +23,7 @@ pid_t fork_child(const std::function<void()>& work) {
   if (child < 0) throw std::system_error(errno, std::generic_category(), "cannot fork");
   if (child > 0) return child;
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != parent) _exit(125);  // it is gone already
+  if (getppid() != parent) _exit(125);  // it ended before PR_SET_PDEATHSIG took effect
   work();
   _exit(0);
 }
@@ -34,7 +34,7 @@ pid_t start_self(const std::vector<std::string>& words, const std::map<int, int>
   argv.push_back(nullptr);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
-  // Also from a number to itself: that clears close-on-exec in the child only.
+  // Needed also for equal numbers: it clears close-on-exec in the child.
   for (const auto& [theirs, ours] : descriptors) posix_spawn_file_actions_adddup2(&actions, ours, theirs);
   pid_t child = 0;
   const int failed = posix_spawn(&child, "/proc/self/exe", &actions, nullptr, argv.data(), environ);

@@ -9,18 +9,16 @@
 #include <string>
 #include <vector>
 
-/// Processes that a process starts for itself: forked, or started again from its own program. Those that the runner watches are
-/// run_process()'s.
+/// Processes that a process starts for itself, by fork or from its own program. run_process() starts those that the runner watches.
 namespace cufault {
 
-/// Runs `work` in a process forked from this one, which dies with it, and ends there with exit code 0. Throws std::system_error.
+/// Runs `work` in a forked process, which dies with this one and ends with exit code 0. Throws std::system_error.
 pid_t fork_child(const std::function<void()>& work);
 
-/// Starts this program again. `descriptors`: those of this process that it has, by the numbers that it has them under. Throws
-/// std::system_error.
+/// Starts this program again. `descriptors`: descriptors of this process and their numbers in the child. Throws std::system_error.
 pid_t start_self(const std::vector<std::string>& words, const std::map<int, int>& descriptors);
 
-/// Waits for a child. Its status, as waitpid(2) gives it.
+/// Waits for a child. Returns its status as waitpid(2) does.
 int wait_for(pid_t child);
 /// "exit 0", "crashed: SIGSEGV"
 std::string ending_of(int status);

@@ -16,16 +16,15 @@
 
 namespace cufault {
 
-/// Children of this process, living or waiting to be reaped, as the kernel lists them by thread; empty where
-/// it was built without CONFIG_PROC_CHILDREN. Complete as long as nobody else reaps children of ours
-/// meanwhile.
+/// Children of this process, living or zombies, as the kernel lists them by thread. Nullopt if the kernel lacks CONFIG_PROC_CHILDREN.
+/// Complete if nobody else reaps our children meanwhile.
 inline std::optional<std::set<pid_t>> children_from_tasks() {
   std::set<pid_t> found;
   std::error_code error;
   for (const auto& task : std::filesystem::directory_iterator("/proc/self/task", error)) {
     std::ifstream list(task.path() / "children");
     if (!list) {
-      // A thread that ended since it was listed has handed its children to another one: look again.
+      // A thread that ended has passed its children to another thread: look again.
       if (std::filesystem::exists("/proc/self/task/" + std::to_string(getpid()) + "/children")) {
         return children_from_tasks();
       }
@@ -37,8 +36,7 @@ inline std::optional<std::set<pid_t>> children_from_tasks() {
   return found;
 }
 
-/// The same, found by asking every process on the machine for its parent.
-/// Throws std::filesystem::filesystem_error where /proc is not mounted.
+/// The same from the parent of every process. Throws std::filesystem::filesystem_error if /proc is not mounted.
 inline std::set<pid_t> children_from_stat() {
   std::set<pid_t> found;
   for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
@@ -47,10 +45,9 @@ inline std::set<pid_t> children_from_stat() {
     std::ifstream file(entry.path() / "stat");
     std::string stat;
     std::getline(file, stat, '\0');
-    // "PID (COMMAND) STATE PPID ...": COMMAND may hold spaces, parentheses and newlines, nothing after it
-    // does.
+    // "PID (COMMAND) STATE PPID ...": only COMMAND may hold spaces, parentheses and newlines.
     const auto end = stat.rfind(')');
-    if (end == std::string::npos || end + 4 >= stat.size()) continue;  // gone meanwhile
+    if (end == std::string::npos || end + 4 >= stat.size()) continue;  // the process has ended
     if (std::atoi(stat.c_str() + end + 4) == getpid()) found.insert(std::atoi(name.c_str()));
   }
   return found;

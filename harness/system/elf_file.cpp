@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// Of the ELF specification: the file header, program headers, sections, the dynamic section and the note of the build id.
+// Reads these parts of the ELF specification: file header, program headers, sections, dynamic section, note of the build id.
 #include "harness/system/elf_file.hpp"
 
 #include "harness/system/unique_fd.hpp"
@@ -68,14 +68,14 @@ class elf_reader {
     std::memcpy(entries.data(), bytes.data(), bytes.size());
     return entries;
   }
-  /// Where an address of the loaded library lies in the file.
+  /// Offset in the file of an address in the loaded library.
   [[nodiscard]] std::optional<std::uint64_t> offset_of(std::uint64_t address) const {
     for (const Elf64_Phdr& p : segments_)
       if (p.p_type == PT_LOAD && address >= p.p_vaddr && address - p.p_vaddr < p.p_filesz)
         return p.p_offset + (address - p.p_vaddr);
     return std::nullopt;
   }
-  /// Up to its NUL. Of what is longer than any name, the beginning.
+  /// Text up to NUL; cut if it is longer than any name.
   [[nodiscard]] std::string text_at(std::uint64_t offset) const {
     std::string text(longest_text, '\0');
     if (offset >= from_.size) refuse(offset, "a name lies outside of the file");
@@ -165,7 +165,7 @@ class elf_reader {
 }  // namespace
 
 readable open_readable(const std::filesystem::path& file) {
-  // A pipe without a writer would be waited for.
+  // O_NONBLOCK: opening a pipe without a writer would wait.
   const auto fd = std::make_shared<unique_fd>(open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   struct stat seen {};
   if (!*fd || fstat(fd->get(), &seen) != 0)

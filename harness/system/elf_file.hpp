@@ -13,7 +13,7 @@
 
 namespace cufault {
 
-/// Bytes that can be read anywhere: of a file, or of a test.
+/// Random access to the bytes of a file or a test.
 struct readable {
   std::uint64_t size = 0;
   std::function<std::size_t(std::uint64_t offset, std::span<char> into)>
@@ -21,7 +21,7 @@ struct readable {
 };
 readable open_readable(const std::filesystem::path& file);  ///< throws input_error
 readable readable_text(std::string_view bytes);             ///< which outlive it
-/// Exactly `size` bytes. Throws input_error: "NAME: byte OFFSET: ends inside of WHAT".
+/// Reads exactly `size` bytes. Throws input_error: "NAME: byte OFFSET: ends inside of WHAT".
 std::string bytes_of(const readable& from, const std::string& name, std::uint64_t offset, std::size_t size,
                      const char* what);
 
@@ -31,7 +31,7 @@ struct elf_section {
   bool code = false, loaded = false;
 };
 
-/// What the loader reads of a file, and which sections it has. 64 bits, little endian.
+/// What the loader reads of a file, and its sections. 64 bits, little endian.
 struct elf_facts {
   std::string machine{};  ///< "x86_64", "aarch64", "machine 8"
   bool shared = false;    ///< a shared library, or an executable that can be loaded anywhere
@@ -40,12 +40,12 @@ struct elf_facts {
   std::vector<elf_section> sections{};  ///< empty where they were stripped
 };
 
-/// Reads headers, sections and the dynamic section, never the whole file, and believes no length: what points outside of the file, or
-/// has more entries than any compiler makes, is refused. Throws input_error: "NAME: byte OFFSET: reason".
+/// Reads headers, sections and the dynamic section, never the whole file. Trusts no length: refuses offsets outside the file, and more
+/// entries than any compiler makes. Throws input_error: "NAME: byte OFFSET: reason".
 elf_facts read_elf(const std::string& name, const readable& from);
 const elf_section* section_named(const elf_facts& elf, std::string_view name);
 
-/// The architecture of this program, as in elf_facts::machine.
+/// Architecture of this program, in the form of elf_facts::machine.
 std::string own_machine();
 
 }  // namespace cufault

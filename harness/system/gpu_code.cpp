@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// The form of a container is not documented; what is read of it (magic number, sizes, kind, architecture, flags) was compared with what
-// cuobjdump --list-elf and --list-ptx say of cuBLAS and cuBLASLt 13.
+// The container format is undocumented. The fields read here (magic number, sizes, kind, architecture, flags) were compared with cuobjdump
+// --list-elf and --list-ptx of cuBLAS and cuBLASLt 13.
 #include "harness/system/gpu_code.hpp"
 
 #include <fmt/format.h>
@@ -19,22 +19,22 @@ constexpr std::uint64_t flag_specific = 0x100000;
 struct container_header {
   std::uint32_t magic;
   std::uint16_t version, header_size;
-  std::uint64_t size;  // of what follows the header
+  std::uint64_t size;  // without the header
 };
 struct entry_header {
   std::uint16_t kind, version;
   std::uint32_t header_size;
-  std::uint64_t size;  // of what follows the header
+  std::uint64_t size;  // without the header
   std::uint32_t compressed_size, unknown;
   std::uint16_t minor, major;
   std::uint32_t architecture, name_offset, name_size;
   std::uint64_t flags;
 };
 constexpr std::uint16_t kind_ptx = 1, kind_elf = 2;
-constexpr std::size_t entry_bytes = 48;  // read of a header, which has 64 bytes or more
+constexpr std::size_t entry_bytes = 48;  // the part that is read; a header has at least 64 bytes
 static_assert(sizeof(container_header) == 16 && sizeof(entry_header) == entry_bytes);
 
-/// Reads ahead: a section has tens of thousands of headers, most of them close together.
+/// Reads ahead: a section has tens of thousands of headers, mostly close together.
 class window {
  public:
   window(const readable& from, std::uint64_t begin, std::uint64_t end)
@@ -83,7 +83,7 @@ gpu_code_facts read_gpu_code(const std::string& name, const readable& from, cons
       break;
     }
     if (container.magic != magic) {
-      // Padding between containers is a matter of 8 bytes; more of it says that the rest is something else.
+      // Containers are padded to 8 bytes; more padding means other data.
       facts.unread_bytes += 8;
       at += 8;
       if (facts.unread_bytes > (1U << 20)) break;

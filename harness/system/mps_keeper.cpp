@@ -35,12 +35,12 @@ namespace cufault {
 namespace {
 
 constexpr std::chrono::seconds end_of_its_own{3};
-// A restart may take 14 s to end the daemon, and 11 s to start it.
-// Clients are answered one after the other: one may wait for the restart of another, and then for its own.
+// A restart takes up to 14 s to end the daemon and 11 s to start it. Clients are served in turn: one may wait for another's restart and
+// then its own.
 constexpr timeval patience_of_client{60, 0}, patience_with_client{5, 0};
 constexpr std::string_view restart_line = "restart", state_line = "state";
 
-/// What it printed goes to a file: the daemon may keep a pipe open. Empty where it started, else why not.
+/// Sends the daemon's output to a file, since it may keep a pipe open. Returns "" if it started, else why not.
 std::string start_daemon(std::chrono::seconds limit) {
   const int status = std::system(
       fmt::format(
@@ -61,7 +61,7 @@ std::string start_daemon(std::chrono::seconds limit) {
                      WIFEXITED(status) ? WEXITSTATUS(status) : -1, words);
 }
 
-/// Reaps what has ended. False where nothing is left.
+/// Reaps ended children. Returns false if none is left.
 bool any_child_lives() {
   pid_t ended = 0;
   do ended = waitpid(-1, nullptr, WNOHANG);
@@ -77,7 +77,7 @@ void kill_what_is_left() {
     }
 }
 
-/// Without waiting for clients for longer than a second; and whatever is left.
+/// Ends the daemon and all children. Waits for clients at most a second.
 void end_daemon() {
   static_cast<void>(std::system("echo quit -t 1 | timeout -k 1 10 nvidia-cuda-mps-control >/dev/null 2>&1"));
   const auto deadline = std::chrono::steady_clock::now() + end_of_its_own;
@@ -86,7 +86,7 @@ void end_daemon() {
   kill_what_is_left();
 }
 
-/// A line, without its end; empty at the end of the channel, and where none comes in time.
+/// Reads a line without its newline; "" at the end of the channel or after the time limit.
 std::string heard(int from) {
   std::array<char, 64> line{};
   ssize_t n = 0;
@@ -101,7 +101,7 @@ bool say(int to, std::string_view line) {
   return send(to, text.data(), text.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(text.size());
 }
 
-/// Calls bind() or connect() with the address at which the keeper hears clients. False, with errno, where it fails.
+/// Calls bind() or connect() with the keeper's address for clients. Returns false with errno on failure.
 bool at_address_of_keeper(int fd, int (*call)(int, const sockaddr*, socklen_t)) {
   const char* const folder = std::getenv("CUDA_MPS_LOG_DIRECTORY");
   const std::string path = fmt::format("{}/keeper", folder != nullptr ? folder : "");
@@ -131,7 +131,7 @@ class kept_daemon {
     end_daemon();
     return start();
   }
-  /// By itself: not where it could not be started again. Servers may outlive it.
+  /// True if the daemon ended by itself; false if it could not be restarted. Servers may outlive it.
   [[nodiscard]] bool has_ended() const {
     return !started_.empty() &&
            std::ranges::none_of(started_, [](pid_t each) { return waitpid(each, nullptr, WNOHANG) == 0; });
@@ -142,7 +142,7 @@ class kept_daemon {
   std::set<pid_t> started_;
 };
 
-/// One that says nothing must not hold up others, nor the end.
+/// Serves one client. A silent client must not hold up others or the end.
 void serve_client(int client, kept_daemon& daemon) {
   setsockopt(client, SOL_SOCKET, SO_RCVTIMEO, &patience_with_client, sizeof patience_with_client);
   const std::string asked = heard(client);
@@ -150,10 +150,10 @@ void serve_client(int client, kept_daemon& daemon) {
   if (asked == state_line) say(client, daemon.has_ended() ? "ended" : "runs");
 }
 
-/// A client of the daemon, to its keeper. The answer; empty where none comes.
+/// Sends a client's line to the keeper. Returns the answer, or "" without one.
 std::string ask_keeper(std::string_view line) {
   const unique_fd keeper(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  for (const int waiting : {SO_RCVTIMEO, SO_SNDTIMEO})  // the latter is of connect(), too
+  for (const int waiting : {SO_RCVTIMEO, SO_SNDTIMEO})  // SO_SNDTIMEO also limits connect()
     setsockopt(keeper.get(), SOL_SOCKET, waiting, &patience_of_client, sizeof patience_of_client);
   if (!at_address_of_keeper(keeper.get(), connect) || !say(keeper.get(), line)) return {};
   std::string answer;
@@ -173,7 +173,7 @@ int keep_mps_daemon(std::chrono::seconds start_limit) {
         stderr);
     return 2;
   }
-  prctl(PR_SET_CHILD_SUBREAPER, 1);  // the daemon leaves its parent, and is then a child of this process
+  prctl(PR_SET_CHILD_SUBREAPER, 1);  // the daemon detaches and becomes a child of this process
   if (heard(STDIN_FILENO).empty()) return 0;
   const unique_fd clients(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   kept_daemon daemon(start_limit);
@@ -185,7 +185,7 @@ int keep_mps_daemon(std::chrono::seconds start_limit) {
     said = daemon.start();
   say(STDIN_FILENO, said);
   if (said != "started") {
-    heard(STDIN_FILENO);  // whoever asked takes an end for no answer
+    heard(STDIN_FILENO);  // the requester takes the end for a failure
     return 1;
   }
   while (true) {

@@ -30,7 +30,7 @@ bool same_file(const struct stat& a, const struct stat& b) {
   return a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
-/// The end of what a command writes into a regular file that it has inherited.
+/// The end of what a command writes to an inherited regular file.
 class file_end {
  public:
   explicit file_end(int fd) {
@@ -54,10 +54,10 @@ class file_end {
   off_t begin_ = 0;
 };
 
-/// What the command gets in place of a terminal or a pipe, and where its bytes go on to.
+/// Replaces a terminal or pipe of the command, and copies its bytes to the original.
 class copied_output {
  public:
-  /// Nothing is copied where `to` is neither.
+  /// Copies nothing if `to` is neither.
   explicit copied_output(int to) : to_(to) {
     struct stat kind {};
     if (isatty(to) != 0) {
@@ -71,7 +71,7 @@ class copied_output {
       theirs_ = unique_fd(open(name.data(), O_RDWR | O_NOCTTY | O_CLOEXEC));
       termios state{};
       if (tcgetattr(to, &state) == 0) {
-        state.c_oflag &= ~static_cast<tcflag_t>(OPOST);  // the terminal does that
+        state.c_oflag &= ~static_cast<tcflag_t>(OPOST);  // the original terminal does that
         state.c_lflag &= ~static_cast<tcflag_t>(ECHO);
         tcsetattr(theirs_.get(), TCSANOW, &state);
       }
@@ -92,7 +92,7 @@ class copied_output {
   void command_started() { theirs_.reset(); }
   [[nodiscard]] int descriptor() const { return ours_.get(); }
 
-  /// A piece of what there is. False where there was nothing.
+  /// Copies one piece. Returns false if there was none.
   bool copy() {
     static std::array<char, 64 << 10> piece;
     const ssize_t got = read(ours_.get(), piece.data(), piece.size());
@@ -100,15 +100,15 @@ class copied_output {
     const std::string_view bytes{piece.data(), static_cast<std::size_t>(std::max<ssize_t>(got, 0))};
     kept_ += bytes;
     if (kept_.size() > 2 * kept_output) kept_.erase(0, kept_.size() - kept_output);
-    // At the end; of a terminal that is an error. Where nobody reads, the command is told so by its next write.
+    // End of the output (a terminal reports an error). If nobody reads the original, close: the command's next write then fails.
     if (got <= 0 || !pass_on(bytes)) ours_.reset();
     return got > 0;
   }
-  /// Others may hold the other end still, and are to be heard: without this process.
+  /// A child goes on copying while other processes hold the other end.
   void leave_to_a_child() {
     if (!ours_ || fork() != 0) return;
     for (const int signal : {SIGINT, SIGQUIT, SIGTERM, SIGHUP}) std::signal(signal, SIG_IGN);
-    // A reader of standard output waits for its last writer.
+    // A reader of our standard output waits until all writers have closed it.
     if (const int nothing = open("/dev/null", O_RDWR); nothing >= 0) {
       dup2(nothing, STDIN_FILENO);
       if (to_ != STDOUT_FILENO) dup2(nothing, STDOUT_FILENO);
@@ -147,7 +147,7 @@ class copied_output {
   std::string kept_{};
 };
 
-/// Signals of this process as a descriptor. What was before comes again at the end, and in `as_before` for the command.
+/// Receives this process's signals by a descriptor. Restores the former state at the end; `as_before` has it for the command.
 class held_signals {
  public:
   held_signals() {
@@ -157,7 +157,7 @@ class held_signals {
       sigaddset(&held, signal);
     sigprocmask(SIG_BLOCK, &held, &before_);
     pipe_before_ = std::signal(SIGPIPE, SIG_IGN);
-    quit_before_ = std::signal(SIGQUIT, SIG_DFL);  // one that is ignored would not come
+    quit_before_ = std::signal(SIGQUIT, SIG_DFL);  // an ignored signal would not arrive
     child_before_ = std::signal(SIGCHLD, SIG_DFL);
     arrived_ = unique_fd(signalfd(-1, &held, SFD_CLOEXEC | SFD_NONBLOCK));
   }
@@ -264,7 +264,7 @@ passed_end run_passed_through(const passed_command& command) {
     if (ready[1].revents != 0) copied.copy();
     while (const auto signal = signals.next()) {
       const int number = static_cast<int>(signal->ssi_signo);
-      const bool of_terminal = signal->ssi_code > 0;  // which sent it to the command, too
+      const bool of_terminal = signal->ssi_code > 0;  // the terminal sent it to the command, too
       if (number == SIGWINCH) copied.take_size();
       if (number == SIGQUIT && command.on_question) command.on_question(true);
       if (number == SIGTERM || number == SIGHUP || number == SIGUSR1 || number == SIGUSR2 ||
@@ -279,7 +279,7 @@ passed_end run_passed_through(const passed_command& command) {
     }
   }
   end.seconds = std::chrono::duration<double>(clock::now() - began).count();
-  // What it wrote before it ended: a pipe holds 1 MiB at most.
+  // Copies what the command wrote before it ended: a pipe holds 1 MiB at most.
   for (std::size_t pieces = 0; copied.descriptor() >= 0 && pieces < 16 && copied.copy(); ++pieces) {
   }
   copied.leave_to_a_child();

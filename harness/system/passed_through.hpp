@@ -20,7 +20,7 @@ struct not_started : std::system_error {
   using std::system_error::system_error;
 };
 
-/// A command that runs as if it had been started by the caller's shell, but that this process sees the end of its output.
+/// A command that runs as if the caller's shell had started it, while this process sees the end of its output.
 struct passed_command {
   std::vector<std::string> words;                  ///< never empty
   std::map<std::string, std::string> environment;  ///< set in it
@@ -40,12 +40,11 @@ struct passed_end {
   [[nodiscard]] int as_of_a_shell() const { return signal != 0 ? 128 + signal : exit_code; }
 };
 
-/// Runs it to its end. Standard input is its own. Standard error is left alone where it is a regular file, of which the end is read
-/// afterwards, or no pipe and no terminal; a terminal becomes a pseudo-terminal, which passes bytes on as they are, and a pipe another pipe.
-/// Standard output shares that where it is the same file as standard error, so that their order stays; else it is left alone, and its end
-/// is read where it is a regular file. The command ignores SIGQUIT, and ends with this process. SIGTERM, SIGHUP, SIGUSR1, SIGUSR2 and a SIGINT that no terminal sent are
-/// passed on. Processes that it leaves behind keep their standard error: a child of this process then goes on copying. Throws
-/// not_started where it cannot be run.
+/// Runs the command to its end. Standard input stays. Standard error: a regular file stays, and its end is read afterwards; a terminal
+/// becomes a pseudo-terminal and a pipe another pipe, both copied; anything else stays. Standard output shares that if both are the same
+/// file, so that their order is kept. Else it stays, and the end of a regular file is read. The command ignores SIGQUIT and ends with this
+/// process. SIGTERM, SIGHUP, SIGUSR1, SIGUSR2 and a SIGINT not from a terminal are forwarded. If processes remain that hold standard error,
+/// a child goes on copying. Throws not_started if the command cannot run.
 passed_end run_passed_through(const passed_command& command);
 
 }  // namespace cufault

@@ -38,10 +38,10 @@ namespace {
 using clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-// A killed process is gone in no time, unless it is stuck in the kernel: in a driver, say. Freeing hundreds
-// of GiB of pinned memory takes seconds.
+// A killed process ends at once, unless it is stuck in the kernel, for example in a driver. Freeing hundreds of GiB of pinned memory takes
+// seconds.
 constexpr milliseconds patience_with_killed{60'000};
-// How often to look where the kernel cannot tell of a process's end by itself (pidfd_open(2) is Linux 5.3).
+// Polling interval for kernels without pidfd_open(2) (before Linux 5.3).
 constexpr milliseconds look_again{10};
 
 [[noreturn]] void fail(int error, const std::string& what) {
@@ -53,8 +53,8 @@ int milliseconds_until(clock::time_point deadline) {
   return static_cast<int>(std::clamp<long long>(left, 0, 1'000'000));
 }
 
-// Ours must be out of the way of 0 to report_fd: a parent that was started without stdin gets low numbers,
-// which the child's descriptors would then overwrite before they are copied.
+// Moves our descriptors above report_fd. A parent without stdin gets low numbers, which the child's descriptors would overwrite before they
+// are copied.
 unique_fd raised(int fd) {
   const unique_fd low(fd);
   unique_fd high(fcntl(fd, F_DUPFD_CLOEXEC, report_fd + 1));
@@ -66,7 +66,7 @@ struct pipe_ends {
   unique_fd read, write;
 };
 
-// The child's end blocks as any program expects; ours does not.
+// The child's end blocks, as programs expect; ours does not.
 pipe_ends make_pipe() {
   std::array<int, 2> fds{};
   if (pipe2(fds.data(), O_CLOEXEC) != 0) fail(errno, "cannot make a pipe");
@@ -77,7 +77,7 @@ pipe_ends make_pipe() {
   return {std::move(read), std::move(write)};
 }
 
-// The beginning and the end of an output of any length.
+// Keeps the beginning and the end of an output of any length.
 class kept_output {
  public:
   explicit kept_output(std::size_t keep) : first_(keep / 2), last_(keep - keep / 2) {}
@@ -88,7 +88,7 @@ class kept_output {
     bytes.remove_prefix(to_head);
     tail_.append(bytes);
     beyond_head_ += bytes.size();
-    if (tail_.size() > 2 * last_) tail_.erase(0, tail_.size() - last_);  // now and then, not for every read
+    if (tail_.size() > 2 * last_) tail_.erase(0, tail_.size() - last_);  // seldom, not at every read
   }
 
   [[nodiscard]] std::string text() const {
@@ -103,15 +103,15 @@ class kept_output {
   std::size_t beyond_head_ = 0;
 };
 
-// Our end of a pipe, and what becomes of the bytes.
+// Our end of a pipe, and the function that gets its bytes.
 class stream {
  public:
   stream(unique_fd fd, std::function<void(std::string_view)> sink)
       : fd_(std::move(fd)), sink_(std::move(sink)) {}
 
-  [[nodiscard]] int descriptor() const { return fd_.get(); }  // -1 (which poll ignores) at the end of file
+  [[nodiscard]] int descriptor() const { return fd_.get(); }  // -1 (which poll ignores) at end of file
 
-  /// Takes what is there now, up to one buffer. Returns the number of bytes taken.
+  /// Reads what is available, up to one buffer. Returns the number of bytes.
   std::size_t take() {
     std::array<char, 65536> buffer;
     while (fd_) {
@@ -127,8 +127,7 @@ class stream {
     return 0;
   }
 
-  /// Takes all that the ended processes left behind. Never more than the pipe holds: a process that is none
-  /// of ours may have been handed the other end, and may write for ever.
+  /// Reads what the ended processes left, at most the capacity of the pipe: a foreign process may hold the other end and write for ever.
   void drain() {
     if (!fd_) return;
     auto left = static_cast<long>(fcntl(fd_.get(), F_GETPIPE_SZ));
@@ -144,7 +143,7 @@ class stream {
   std::function<void(std::string_view)> sink_;
 };
 
-// Arrays of C strings for exec, out of strings that this keeps alive.
+// Arrays of C strings for exec, owned by this object.
 class c_strings {
  public:
   explicit c_strings(std::vector<std::string> strings) : strings_(std::move(strings)) {
@@ -203,7 +202,7 @@ class spawn_setup {
 pid_t spawn(const spawn_options& options, int in, int out, int err, int report) {
   if (options.argv.empty()) throw std::invalid_argument("run_process: no program");
   spawn_setup setup;
-  // These fail for want of memory only, and then posix_spawn does as well.
+  // These calls fail only for lack of memory; then posix_spawn fails too.
   if (in >= 0)
     posix_spawn_file_actions_adddup2(&setup.actions, in, STDIN_FILENO);
   else
@@ -211,8 +210,7 @@ pid_t spawn(const spawn_options& options, int in, int out, int err, int report) 
   posix_spawn_file_actions_adddup2(&setup.actions, out, STDOUT_FILENO);
   posix_spawn_file_actions_adddup2(&setup.actions, err, STDERR_FILENO);
   posix_spawn_file_actions_adddup2(&setup.actions, report, report_fd);
-  // Whatever we were started with ourselves is none of a trial's business: a descriptor of ctest's, kept open
-  // by a hung trial, would hang ctest.
+  // Closes inherited descriptors in the trial: a hung trial with a descriptor of ctest's would hang ctest.
   std::error_code unseen;
   for (std::filesystem::directory_iterator open("/proc/self/fd", unseen), end; !unseen && open != end;
        open.increment(unseen))
@@ -238,20 +236,20 @@ pid_t spawn(const spawn_options& options, int in, int out, int err, int report) 
 }
 
 unique_fd open_pidfd(pid_t pid) {
-  return unique_fd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));  // close-on-exec by itself
+  return unique_fd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));  // close-on-exec by default
 }
 
-// Whether a child of ours has ended. Leaves it as a zombie, so that its number stays its own.
+// True if the child has ended. Leaves it as a zombie, so that its pid is not reused.
 bool has_ended(pid_t pid) {
   siginfo_t info{};
   while (waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT | __WALL) != 0) {
-    if (errno == ECHILD) return true;  // it has, and somebody else has reaped it
+    if (errno == ECHILD) return true;  // ended, and reaped by somebody else
     if (errno != EINTR) fail(errno, fmt::format("cannot wait for process {}", pid));
   }
   return info.si_pid == pid;
 }
 
-// Reaps a child that has been killed. Throws if it does not end by the deadline.
+// Reaps a killed child. Throws if it does not end by the deadline.
 siginfo_t reap(pid_t pid, clock::time_point deadline) {
   const auto pidfd = open_pidfd(pid);
   while (!has_ended(pid)) {
@@ -268,8 +266,8 @@ siginfo_t reap(pid_t pid, clock::time_point deadline) {
   return info;
 }
 
-// While SIGCHLD is ignored (a service manager or a shell may start us so) the kernel reaps children by
-// itself, and how they ended is lost.
+// Restores SIGCHLD while an object lives. If it is ignored (as a service manager or shell may set), the kernel reaps children, and how they
+// ended is lost.
 class waitable_children {
  public:
   waitable_children() {
@@ -291,7 +289,7 @@ class waitable_children {
   bool changed_ = false;
 };
 
-/// Whether a child is dead, on its way there, or has a SIGKILL that it was not given the time to die of.
+/// True if the child is dead, dying, or has a pending SIGKILL.
 bool is_ending(pid_t pid) {
   std::ifstream stat(fmt::format("/proc/{}/stat", pid)), status(fmt::format("/proc/{}/status", pid));
   std::string line;
@@ -299,7 +297,7 @@ bool is_ending(pid_t pid) {
   std::istringstream behind_name(line.substr(std::min(line.size(), line.rfind(')') + 1)));
   char state = ' ';
   long skipped = 0;
-  unsigned long flags = 0;  // of the kernel's task, as proc(5) counts its fields
+  unsigned long flags = 0;  // flags of the kernel's task (proc(5))
   behind_name >> state >> skipped >> skipped >> skipped >> skipped >> skipped >> flags;
   constexpr unsigned long exiting = 4;
   if (state == 'Z' || state == 'X' || (flags & exiting) != 0) return true;
@@ -311,7 +309,7 @@ bool is_ending(pid_t pid) {
   return false;
 }
 
-// A started program and everything that comes of it. None of it outlives this.
+// A started program and all its descendants. None of them outlives this object.
 class process_tree {
  public:
   process_tree(pid_t leader, std::set<pid_t> strangers) : leader_(leader), strangers_(std::move(strangers)) {}
@@ -324,20 +322,20 @@ class process_tree {
   process_tree(const process_tree&) = delete;
   process_tree& operator=(const process_tree&) = delete;
 
-  /// Kills and reaps all of it. Returns how the leader ended.
+  /// Kills and reaps all of them. Returns how the leader ended.
   siginfo_t end() {
     if (ended_) return how_;
     ended_ = true;
     const auto deadline = clock::now() + patience_with_killed;
-    std::set<pid_t> ending;  // what others have killed, and what ended with its parent
+    std::set<pid_t> ending;  // killed by others, or ended with their parent
     for (const auto pid : children_of_this_process())
       if (is_ending(pid)) ending.insert(pid);
-    // Before the leader is reaped: from then on the number of its group may be somebody else's.
+    // Must precede reaping the leader, after which its group's number may be reused.
     kill(-leader_, SIGKILL);
-    kill(leader_, SIGKILL);  // it may have left its group for another one
+    kill(leader_, SIGKILL);  // in case it left its group
     how_ = reap(leader_, deadline);
-    // What it leaves behind is ours now, as we are its subreaper, and what that leaves behind once it is
-    // gone. A child stays on our list until we reap it, so when a round finds none there is none.
+    // We are subreaper, so orphans become our children, repeatedly. A child stays listed until reaped: a round without children means that
+    // none is left.
     while (true) {
       const auto children = children_of_this_process();
       bool found = false;
@@ -356,7 +354,7 @@ class process_tree {
 
   [[nodiscard]] int stragglers() const { return stragglers_; }
 
-  /// Orphans that it has left to us so far. They are ended with it.
+  /// Number of orphans so far. They are ended with the program.
   [[nodiscard]] int others() const {
     const auto children = children_of_this_process();
     return static_cast<int>(std::count_if(children.begin(), children.end(), [&](pid_t pid) {
@@ -366,14 +364,13 @@ class process_tree {
 
  private:
   pid_t leader_;
-  std::set<pid_t> strangers_;  // children that we had before it
+  std::set<pid_t> strangers_;  // earlier children of ours
   bool ended_ = false;
   siginfo_t how_{};
   int stragglers_ = 0;
 };
 
-// Reads the streams until the process ends (exited, if it did so by itself), the deadline passes, stop is readable, or enough has been
-// read, if ever (empty).
+// Reads the streams until the process exits by itself, the deadline passes, stop is readable, or enough was read (nullopt).
 std::optional<ending> watch(pid_t pid, const std::vector<stream*>& streams, clock::time_point deadline,
                             int stop, const std::function<bool()>& enough = {}) {
   const auto pidfd = open_pidfd(pid);
@@ -399,7 +396,7 @@ std::optional<ending> watch(pid_t pid, const std::vector<stream*>& streams, cloc
   return {};
 }
 
-// How a process ended, unless it was ended.
+// Sets how a process ended, unless we ended it.
 void set_ending(process_result& result, const siginfo_t& how) {
   if (result.how != ending::exited) return;
   if (how.si_code == CLD_EXITED) {
@@ -410,7 +407,7 @@ void set_ending(process_result& result, const siginfo_t& how) {
   }
 }
 
-// What interrupt_guard's handler may touch.
+// State that interrupt_guard's handler uses.
 std::atomic<int> interrupt_pipe{-1};
 std::atomic<int> interrupt_signal{0};
 std::atomic<pid_t> interrupted_process{0};
@@ -421,14 +418,14 @@ unique_fd guard_read_end;
 
 void note_interrupt(int signal) {
   const int saved = errno;
-  if (signal == SIGPIPE && getpid() != interrupted_process) {  // a forked child's output is its own
+  if (signal == SIGPIPE && getpid() != interrupted_process) {  // a forked child has its own output
     ::signal(SIGPIPE, SIG_DFL);
     raise(SIGPIPE);
     return;
   }
   int none = 0;
-  interrupt_signal.compare_exchange_strong(none, signal);  // the first one is the reason
-  // A full pipe is readable all the same.
+  interrupt_signal.compare_exchange_strong(none, signal);  // keep the first signal
+  // A full pipe is readable anyway.
   [[maybe_unused]] const auto written = write(interrupt_pipe, "", 1);
   errno = saved;
 }
@@ -437,7 +434,7 @@ void note_interrupt(int signal) {
 
 process_result run_process(const spawn_options& options,
                            const std::function<void(std::string_view)>& on_report, int stop) {
-  // Whatever loses its parent among our descendants becomes a child of ours, rather than init's.
+  // Orphans among our descendants become our children instead of init's.
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   const waitable_children waitable;
   auto strangers = children_of_this_process();
@@ -461,7 +458,7 @@ process_result run_process(const spawn_options& options,
   const auto how = tree.end();
   result.milliseconds = std::chrono::duration<double, std::milli>(clock::now() - start).count();
   result.stragglers = tree.stragglers();
-  // Now that nobody of them writes any more, what is in the pipes is all.
+  // Nobody writes any more: read the rest of the pipes.
   for (auto* s : {&out_stream, &err_stream, &report_stream}) s->drain();
 
   if (how.si_pid != pid) fail(ECHILD, "somebody else has reaped " + options.argv[0]);
@@ -477,7 +474,7 @@ struct resident_process::state {
   waitable_children waitable;
   std::optional<process_tree> tree;
   pid_t pid = -1;
-  std::string said;  // on the channel, since the last request
+  std::string said;  // received on the channel since the last request
   std::optional<kept_output> out, err;
   const std::function<void(std::string_view)>* on_report = nullptr;
   std::optional<stream> out_stream, err_stream, report_stream, channel;
@@ -527,7 +524,7 @@ resident_process::answer resident_process::ask(std::string_view request, std::ch
   s.err.emplace(s.keep_output);
   s.on_report = &on_report;
   const std::string line = std::string(request) + "\n";
-  // It reads nothing else meanwhile: a request fits into the channel. If it is gone, watch() sees it.
+  // A request fits into the channel, since the process reads nothing else. watch() notices if it has ended.
   static_cast<void>(send(s.channel->descriptor(), line.data(), line.size(), MSG_NOSIGNAL));
 
   const std::vector<stream*> streams{&*s.out_stream, &*s.err_stream, &*s.report_stream, &*s.channel};
@@ -540,7 +537,7 @@ resident_process::answer resident_process::ask(std::string_view request, std::ch
     ended = s.tree->end();
     a.process.stragglers = s.tree->stragglers();
   } else {
-    // What it started and left lives on beside it: then it is ended, too.
+    // Processes that it left behind are ended with it.
     a.process.stragglers = s.tree->others();
   }
   a.process.milliseconds = std::chrono::duration<double, std::milli>(clock::now() - start).count();
@@ -560,9 +557,9 @@ resident_process::answer resident_process::ask(std::string_view request, std::ch
 
 void tie_to_parent(pid_t parent) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  // It may have died before the line above; nobody reads what we would find then.
+  // The parent may have died before prctl(); nobody would read our results.
   if (getppid() != parent) _exit(125);
-  fcntl(report_fd, F_SETFD, FD_CLOEXEC);  // fails harmlessly where nobody listens
+  fcntl(report_fd, F_SETFD, FD_CLOEXEC);  // fails harmlessly without a listener
 }
 
 interrupt_guard::interrupt_guard() {
@@ -573,13 +570,13 @@ interrupt_guard::interrupt_guard() {
   interrupt_signal = 0;
   interrupted_process = getpid();
   interrupt_pipe = ends.write.release();
-  // A handler, not signalfd(2), which needs the signals blocked in every thread of every library.
+  // A handler instead of signalfd(2), which needs the signals blocked in every thread of every library.
   struct sigaction noting {};
   noting.sa_handler = note_interrupt;
   noting.sa_flags = SA_RESTART;
   for (std::size_t i = 0; i < interrupting.size(); ++i) {
     sigaction(interrupting[i], nullptr, &before_guard[i]);
-    // Under nohup, or in the background of a shell, a signal is ignored on purpose.
+    // nohup, or a shell for background jobs, ignores signals on purpose.
     if (before_guard[i].sa_handler != SIG_IGN) sigaction(interrupting[i], &noting, nullptr);
   }
 }
@@ -599,7 +596,7 @@ int interrupt_guard::signal() const {
 }
 
 std::string signal_name(int signal) {
-  // Linux's, from 1 on; the C library tells them since 2.32.
+  // Linux signals from 1; the C library has their names since 2.32.
   static constexpr std::array<const char*, 31> names{
       "HUP",  "INT",  "QUIT", "ILL",    "TRAP",   "ABRT",  "BUS",  "FPE",  "KILL", "USR1", "SEGV",
       "USR2", "PIPE", "ALRM", "TERM",   "STKFLT", "CHLD",  "CONT", "STOP", "TSTP", "TTIN", "TTOU",

@@ -15,7 +15,7 @@
 
 namespace cufault {
 
-/// The file descriptor on which a spawned process finds the pipe it reports on.
+/// The descriptor on which a spawned process reports.
 inline constexpr int report_fd = 3;
 
 struct spawn_options {
@@ -38,21 +38,18 @@ struct process_result {
   int stragglers = 0;       ///< processes it left running behind it, all killed and reaped
 };
 
-/// Runs a program to its end in a process group of its own, with stdin from /dev/null, default signal
-/// dispositions, an empty signal mask and no descriptor of ours but 0, 1, 2 and report_fd. `on_report` gets
-/// every byte the program writes to report_fd, as it comes. When the program ends, is timed out, or `stop` (a
-/// descriptor; -1 for none) becomes readable, its whole process group is killed, and so is every descendant
-/// that left the group; none is left when this returns. Reads on until the pipes are empty, but never waits
-/// for a descendant that keeps them open. Throws std::system_error with the program's path when it cannot be
-/// started, or with ETIMEDOUT when a process that was killed has not ended a minute later: it is stuck in the
-/// kernel, and nobody can end it. Marks the calling process as a child subreaper (prctl). Children that this
-/// process had before are left alone; it must start no other meanwhile, and reap none. Not for concurrent
-/// use. An exception from `on_report` is passed on.
+/// Runs a program to its end in its own process group: stdin from /dev/null, default signal dispositions, empty signal mask, no descriptors
+/// but 0, 1, 2 and report_fd. `on_report` gets the bytes written to report_fd as they come. When the program ends or times out, or `stop`
+/// (descriptor, -1 for none) becomes readable, its process group and all other descendants are killed: none is left on return. Reads the
+/// pipes until they are empty, but does not wait for a process that keeps them open. Throws std::system_error with the program's path if it
+/// cannot be started. Throws it with ETIMEDOUT if a killed process has not ended after a minute: it is stuck in the kernel. Makes the
+/// calling process a child subreaper (prctl). Earlier children are left alone; the caller must start and reap no others meanwhile. Not for
+/// concurrent use. Exceptions from `on_report` pass.
 process_result run_process(const spawn_options& options,
                            const std::function<void(std::string_view)>& on_report, int stop = -1);
 
-/// A program that stays and answers requests, each in one line on its standard input, which is a channel of both directions. Started,
-/// watched and ended as by run_process(), which may be called meanwhile. One at a time; the same thread throughout.
+/// A program that stays and answers requests, one line each, on its standard input, a bidirectional channel. Starts, watches and ends it
+/// like run_process(), which may be called meanwhile. One object at a time, always in one thread.
 class resident_process {
  public:
   explicit resident_process(const spawn_options& options);  ///< throws as run_process()
@@ -65,11 +62,10 @@ class resident_process {
     std::string text;        ///< a line, without its end
     process_result process;  ///< output and time since the request; how it ended, where it did
   };
-  /// Sends a line and waits for the one that answers it. Unless it was answered, nothing of the process is left when this returns, and
-  /// there is no further request.
+  /// Sends a line and waits for the answering line. If there is no answer, the process has been ended on return, and no request may follow.
   answer ask(std::string_view request, std::chrono::milliseconds timeout,
              const std::function<void(std::string_view)>& on_report, int stop = -1);
-  /// Ends it, and returns how many processes it had left running.
+  /// Ends the process. Returns the number of processes that it left running.
   int end();
 
  private:
@@ -77,14 +73,12 @@ class resident_process {
   std::unique_ptr<state> state_;
 };
 
-/// For the child, first thing in main: die with the parent (also if it is already gone), and mark report_fd
-/// close-on-exec. To the kernel the parent is the thread that called run_process: it must live as long as the
-/// process.
+/// For the child, first in main: ends it with its parent (also if that is already gone), and marks report_fd close-on-exec. The parent is
+/// the thread that called run_process: it must live as long as the child.
 void tie_to_parent(pid_t parent);
 
-/// SIGINT, SIGTERM, SIGHUP and SIGPIPE (nobody reads the output any more, and writing it fails), turned into a readable descriptor for as
-/// long as this lives. One at a time. A signal that was ignored before (nohup) stays ignored. The descriptor stays readable once a signal has
-/// come.
+/// While an object lives, SIGINT, SIGTERM, SIGHUP and SIGPIPE (nobody reads the output) make a descriptor readable, which stays readable.
+/// One object at a time. Signals that were ignored before (nohup) stay ignored.
 class interrupt_guard {
  public:
   interrupt_guard();

@@ -13,8 +13,7 @@
 
 namespace cufault {
 
-/// An array that processes forked from this one share with it. Its elements hold no pointer to memory of one process. Throws
-/// std::bad_alloc where there is no memory to share.
+/// An array in memory shared with forked processes. Elements must not hold pointers to private memory. Throws std::bad_alloc.
 template <class T>
 class shared_array {
   static_assert(std::is_trivially_destructible_v<T>);

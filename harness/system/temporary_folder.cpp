@@ -29,16 +29,16 @@ namespace cufault {
 namespace {
 
 constexpr std::array fatal_signals{SIGHUP, SIGINT, SIGQUIT, SIGPIPE, SIGTERM};
-constexpr int most_passes = 100;  // over a folder that somebody fills meanwhile
+constexpr int most_passes = 100;  // limit for a folder that somebody keeps filling
 
-/// Returns 0, or why something of it is left. Neither locks nor allocates: a signal's handler calls it.
+/// Returns 0, or the errno for what is left. Neither locks nor allocates: a signal handler calls it.
 int remove_tree(int at, const char* name) {
   if (unlinkat(at, name, 0) == 0 || errno == ENOENT) return 0;
   const int refused = errno;
   struct stat is {};
   if (fstatat(at, name, &is, AT_SYMLINK_NOFOLLOW) != 0) return errno;
   if (!S_ISDIR(is.st_mode)) return refused;
-  // Where that fails it cannot be read or removed, which is told.
+  // If this fails, reading or removing fails too and is reported.
   [[maybe_unused]] const int changed_mode = fchmodat(at, name, is.st_mode | S_IRWXU, 0);
   const int folder = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   if (folder < 0) return errno;
@@ -64,7 +64,7 @@ int remove_tree(int at, const char* name) {
   return why;
 }
 
-/// No signal comes to this thread while it lives.
+/// While an object lives, this thread gets no signal.
 class blocked_signals {
  public:
   blocked_signals() {
@@ -80,12 +80,12 @@ class blocked_signals {
   sigset_t before_{};
 };
 
-// The list that a handler reads. The thread that holds it blocks its signals, so that a handler never waits for its own thread.
+// Protects the list that a handler reads. The holding thread blocks its signals, so that a handler never waits for its own thread.
 constinit std::atomic<pid_t> holder{0};
 constinit signal_cleanup* first = nullptr;
 static_assert(std::atomic<pid_t>::is_always_lock_free);
 
-/// A forked child takes over a lock that a thread of its parent held.
+/// A forked child takes over a lock held by a thread of its parent.
 void lock_list() {
   const pid_t here = getpid();
   for (pid_t held_by = 0; !holder.compare_exchange_weak(held_by, here);)
@@ -106,7 +106,7 @@ class list_lock : blocked_signals {
 }  // namespace
 
 void remove_registered_paths() {
-  lock_list();  // to the end: nobody makes another one
+  lock_list();  // keeps the lock until the end, so that no path is added
   const pid_t here = getpid();
   for (const signal_cleanup* each = first; each != nullptr; each = each->next_)
     if (each->process_ == here) remove_tree(AT_FDCWD, each->path_.c_str());
@@ -126,7 +126,7 @@ void remove_and_die(int signal) {
   raise(signal);
 }
 
-/// Called for each path: another handler may have been removed meanwhile.
+/// Called for each path, because other code may have replaced a handler.
 void install_handlers() {
   for (const int signal : fatal_signals) {
     struct sigaction now {};
@@ -145,7 +145,7 @@ fs::path made_folder(std::string_view prefix) {
   std::error_code none;
   const fs::path temporary = fs::temp_directory_path(none);
   if (none) throw std::system_error(none, what);
-  // Absolute: a program that is told of a file in it may be in another folder.
+  // Absolute, because a program that gets a path in it may run in another folder.
   std::string name = (fs::absolute(temporary) / fmt::format("{}XXXXXX", prefix)).string();
   if (mkdtemp(name.data()) == nullptr) throw std::system_error(errno, std::generic_category(), what);
   return name;

@@ -8,11 +8,11 @@
 
 namespace cufault {
 
-/// A path that is removed when SIGHUP, SIGINT, SIGQUIT, SIGPIPE or SIGTERM ends this process. A signal that is ignored or has another handler
-/// keeps that. A forked child does not remove the paths of its parent.
+/// Removes a path when SIGHUP, SIGINT, SIGQUIT, SIGPIPE or SIGTERM ends this process. A signal that is ignored or has another handler keeps
+/// that. A forked child does not remove its parent's paths.
 class signal_cleanup {
  public:
-  /// `make` creates the file or folder and returns its path. No signal comes in between.
+  /// `make` creates the file or folder and returns its path, with signals blocked.
   explicit signal_cleanup(const std::function<std::filesystem::path()>& make);
   ~signal_cleanup();  ///< removes nothing
   signal_cleanup(const signal_cleanup&) = delete;
@@ -26,8 +26,8 @@ class signal_cleanup {
   signal_cleanup* next_ = nullptr;
 };
 
-/// A folder of its own under TMPDIR, named PREFIX and more, removed with all that is in it, whatever was done to permissions, and by signals
-/// too. Throws std::system_error naming TMPDIR where it cannot be made: absent, not writable, full.
+/// A new folder under TMPDIR whose name begins with PREFIX. Removed with its contents at the end or by a signal, whatever its permissions.
+/// Throws std::system_error with TMPDIR if it cannot be made: absent, not writable, full.
 class temporary_folder {
  public:
   explicit temporary_folder(std::string_view prefix);
@@ -40,7 +40,7 @@ class temporary_folder {
   const signal_cleanup made_;
 };
 
-/// Removes a folder and all that is in it, likewise.
+/// Removes a folder and its contents, whatever their permissions.
 void remove_folder(const std::filesystem::path& folder);
 
 }  // namespace cufault

@@ -27,7 +27,7 @@ class unique_fd {
 
   [[nodiscard]] int get() const { return fd_; }
   [[nodiscard]] explicit operator bool() const { return fd_ >= 0; }
-  /// Never retried on EINTR: Linux has released the descriptor by then, and it may be somebody else's.
+  /// Never retries close() on EINTR: Linux has released the descriptor by then, and it may be reused.
   void reset() {
     if (fd_ >= 0) ::close(std::exchange(fd_, -1));
   }
@@ -37,7 +37,7 @@ class unique_fd {
   int fd_ = -1;
 };
 
-/// Closes all descriptors from 3 on but this one. By the system call: the C library has it since 2.34, Linux since 5.9.
+/// Closes all descriptors from 3 on except one. Uses the system call, because the C library lacks it before 2.34 and Linux before 5.9.
 inline void close_all_but(int kept) {
   for (const auto& [first, last] : {std::pair{3, kept - 1}, {kept + 1, std::numeric_limits<int>::max()}})
     if (first <= last && syscall(SYS_close_range, first, last, 0) != 0)

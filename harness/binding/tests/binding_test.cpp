@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// What is loaded stays, so each test forks: gtest's death tests give the process, its exit code is the assertion.
+// Loaded libraries stay, so each test forks: gtest's death tests give the process, its exit code is the assertion.
 #include "harness/system/bundled_file.hpp"
 #include "harness/trial/trial.hpp"
 
@@ -14,7 +14,7 @@
 #include <filesystem>
 #include <fstream>
 
-// As cusolverDn.h has them, which a toolkit need not have.
+// From cusolverDn.h, which a toolkit may lack.
 enum cusolverStatus_t : int {};
 extern "C" cusolverStatus_t cusolverDnCreate(void** handle);
 extern "C" cusolverStatus_t cusolverDnSpotrf();
@@ -151,7 +151,7 @@ TEST(bind_cublas, throws_when_anything_is_called_before_it) {
 
 // ---- one pair in place of another ----
 
-/// Has the names that bind_cublas looks for, and nothing that the fakes take of each other.
+/// Has the names that bind_cublas looks for, and nothing that the fakes need of each other.
 fs::path foreign_cublaslt(int major) {
   return bundled_file("foreign_lt") / ("libcublasLt.so." + std::to_string(major));
 }

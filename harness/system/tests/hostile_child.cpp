@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// A trial that misbehaves in every way that the runner must survive: hostile_child MODE [ARGUMENT]...
-// Links nothing of ours and is never sanitized: it writes its frames by hand, as a check of the format from
-// outside, and a sanitizer would turn its signals into exit codes.
+// A trial that misbehaves in every way that the runner must survive: hostile_child MODE [ARGUMENT]... Links nothing of cufault and is never
+// sanitized: it writes its frames by hand, to check the format from outside, and a sanitizer would turn its signals into exit codes.
 #include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -47,7 +46,7 @@ void done() {
   send(R"({"t":"done"})");
 }
 
-/// For the test, which looks whether the process is gone afterwards.
+/// Tells the test the pid that must be gone afterwards.
 void tell_pid() {
   write_all(STDOUT_FILENO, "pid " + std::to_string(getpid()) + "\n");
 }
@@ -56,7 +55,7 @@ void tell_pid() {
   while (true) pause();
 }
 
-/// Runs `work` in a new process, and returns when that has closed its end of a pipe or said so by a byte.
+/// Runs `work` in a new process, and returns when that closed its end of a pipe or wrote a byte to it.
 void in_grandchild(const std::function<void(int ready)>& work) {
   int ready[2];
   if (pipe(ready) != 0) _exit(98);
@@ -78,7 +77,7 @@ void stay(int ready) {
   hang();
 }
 
-/// setsid, SIGTERM ignored, and forked once more, so that nothing ties it to us.
+/// Calls setsid, ignores SIGTERM and forks again, so that nothing ties it to us.
 void escape(int ready) {
   setsid();
   signal(SIGTERM, SIG_IGN);
@@ -211,7 +210,7 @@ const std::map<std::string, std::function<int(const arguments&)>> modes{
        std::cout << "still here\n";
        return 0;
      }},
-    // In our group, with all our pipes open.
+    // In our process group, with all our pipes open.
     {"leave_grandchild",
      [](const arguments&) {
        in_grandchild(stay);

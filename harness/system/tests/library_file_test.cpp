@@ -35,7 +35,7 @@ class library_files : public testing::Test {
   }
 
  private:
-  std::filesystem::path folder_;  // temporary_folder keeps handlers of signals, which other tests look at
+  std::filesystem::path folder_;  // temporary_folder keeps signal handlers, which other tests check
 };
 
 TEST_F(library_files, say_what_the_loader_and_the_driver_read) {
@@ -74,7 +74,7 @@ TEST_F(library_files, that_cannot_be_read_say_why) {
   EXPECT_THAT(refused(library_file("/nowhere/libcublas.so.13")), HasSubstr("/nowhere/libcublas.so.13: "));
 }
 
-// Files that the linker wrote.
+// Files written by the linker.
 TEST(linked_files, have_the_search_path_that_the_linker_was_told) {
   const json old = library_file(LINKED_WITH_RPATH), now = library_file(LINKED_WITH_RUNPATH);
   EXPECT_EQ(old.value("rpath", ""), "$ORIGIN/../lib");

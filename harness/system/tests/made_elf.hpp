@@ -19,7 +19,7 @@ void append(std::string& bytes, const T& value) {
   bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
 }
 
-/// A container of .nv_fatbin. Of each entry: kind (1 PTX, 2 machine code), architecture, flags.
+/// A container of .nv_fatbin. Members of each entry: kind (1 PTX, 2 machine code), architecture, flags.
 struct made_code {
   std::uint16_t kind{};
   std::uint32_t architecture{};
@@ -49,7 +49,7 @@ inline std::string made_container(const std::vector<made_code>& entries) {
   return container + body;
 }
 
-/// A shared library as the loader sees it, without any code for the processor.
+/// A shared library as the loader sees it, without code for the processor.
 struct made_elf {
   std::string soname{}, rpath{}, runpath{};
   std::vector<std::string> needed{};
@@ -107,7 +107,7 @@ struct made_elf {
     section(".rodata", data, true);
     if (!fatbin.empty()) section(".nv_fatbin", fatbin, true);
     names += std::string(".shstrtab") + '\0';
-    section(".shstrtab", names, false);  // the name of it is the one in front of its own
+    section(".shstrtab", names, false);  // its name precedes its own header
 
     Elf64_Ehdr h{};
     std::memcpy(h.e_ident, ELFMAG, SELFMAG);

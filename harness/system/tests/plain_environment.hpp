@@ -11,7 +11,7 @@
 
 namespace cufault {
 
-/// Takes from this process what whoever runs the tests has set for cufault (CUFAULT_TIER, CUFAULT_RULES, ...).
+/// Removes the settings for cufault that this process inherited (CUFAULT_TIER, CUFAULT_RULES, ...).
 inline void forget_settings_of_cufault() {
   std::vector<std::string> names;
   for (char** entry = environ; *entry != nullptr; ++entry) {

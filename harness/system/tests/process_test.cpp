@@ -42,7 +42,7 @@ process_result run(const spawn_options& options, int stop = -1) {
   return run_process(options, nullptr, stop);
 }
 
-// The lines "pid N" of a text.
+// Lines "pid N" of a text.
 std::vector<pid_t> pids_in(const std::string& text) {
   std::vector<pid_t> pids;
   std::istringstream lines(text);
@@ -181,7 +181,7 @@ TEST(process, does_not_touch_children_that_we_had_before) {
   if (older == 0) {
     close(hold[1]);
     char byte = 0;
-    _exit(read(hold[0], &byte, 1) == 0 ? 5 : 6);  // until the test lets go
+    _exit(read(hold[0], &byte, 1) == 0 ? 5 : 6);  // until the test closes the pipe
   }
   const auto result = run(hostile({"leave_escaped"}));
   EXPECT_EQ(result.stragglers, 1);
@@ -245,8 +245,7 @@ TEST(process, gets_its_libraries_in_front_of_those_preloaded_already) {
 }
 
 TEST(process, gets_no_descriptor_of_ours) {
-  const unique_fd leaky(
-      open("/dev/null", O_RDONLY));  // as inherited from a careless parent: not close-on-exec
+  const unique_fd leaky(open("/dev/null", O_RDONLY));  // as if inherited without close-on-exec
   const unique_fd high(fcntl(leaky.get(), F_DUPFD, 200));
   ASSERT_TRUE(high);
   EXPECT_EQ(run(hostile({"descriptors"})).stdout_text, "fd 0\nfd 1\nfd 2\nfd 3\nstdin /dev/null\n");
@@ -341,7 +340,7 @@ TEST(process, tied_to_its_parent_dies_with_it) {
   ASSERT_EQ(waitpid(host, &status, 0), host);
   pollfd ended{trial.get(), POLLIN, 0};
   EXPECT_EQ(poll(&ended, 1, static_cast<int>(long_enough.count())), 1) << "the trial has outlived its parent";
-  // Where an earlier test has made us a subreaper, it was ours in the end.
+  // If an earlier test made us a subreaper, it became our child.
   waitpid(pids[0], nullptr, 0);
 }
 

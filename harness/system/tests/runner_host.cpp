@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// Programs that use the runner's own library, for what a test cannot do in its own process: runner_host MODE
+// Programs that use the runner's library for what a test cannot do in its own process: runner_host MODE
 #include "harness/system/mps_keeper.hpp"
 #include "harness/system/process.hpp"
 
@@ -17,7 +17,7 @@
 
 namespace {
 
-// Makes the kernel look like one older than 5.3.
+// Imitates a kernel before 5.3.
 bool without_pidfd() {
   sock_filter program[] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
@@ -43,7 +43,7 @@ int main(int argc, char** argv) {
     if (write(cufault::report_fd, line.data(), line.size()) < 0) return 1;
     while (true) pause();
   }
-  // A runner that is itself killed: passes on what its trial reports, so that the test knows it by its pid.
+  // A runner that is itself killed: forwards its trial's reports, so that the test gets its pid.
   if (mode == "host") {
     cufault::spawn_options options;
     options.argv = {argv[0], "tied", std::to_string(getpid())};

@@ -9,7 +9,7 @@
 
 namespace cufault {
 
-/// The lines that a shell command prints; where it does not end with 0, "ended with STATUS", as of pclose(), is the last.
+/// The lines that a shell command prints. If it does not end with 0, the last is "ended with STATUS", as of pclose().
 inline std::vector<std::string> said_by(const std::string& command) {
   FILE* output = popen(command.c_str(), "r");
   if (output == nullptr) return {"popen failed"};

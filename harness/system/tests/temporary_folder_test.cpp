@@ -35,7 +35,7 @@ class temporary : public testing::Test {
     remove_folder(all);
     EXPECT_FALSE(fs::exists(all));
   }
-  /// How a process ends whose TMPDIR is `in`, and that does this.
+  /// How a process ends that does this work with TMPDIR = `in`.
   [[nodiscard]] int end_of(const std::function<void()>& work) const {
     return wait_for(fork_child([&] {
       setenv("TMPDIR", in.c_str(), 1);
@@ -45,7 +45,7 @@ class temporary : public testing::Test {
   }
   void fill(const fs::path& folder) const {
     fs::create_directories(folder / "a" / "b");
-    for (int i = 0; i < 200; ++i)  // more than are read at once
+    for (int i = 0; i < 200; ++i)  // more than one read returns
       std::ofstream(folder / "a" / ("a file with a rather long name " + std::to_string(i))) << i;
     fs::create_symlink(all / "kept", folder / "a" / "b" / "link");
     fs::create_directory_symlink(all, folder / "a" / "link");
@@ -116,7 +116,7 @@ TEST_F(temporary, folder_that_somebody_fills_meanwhile_is_still_removed) {
   const int status = end_of([&] {
     const temporary_folder folder("cufault-test-");
     const pid_t writer = fork_child([&] {
-      for (int i = 0; i < 50; ++i) {  // fewer than it is looked at again
+      for (int i = 0; i < 50; ++i) {  // fewer than the limit of passes
         const std::ofstream out(folder.path() / std::to_string(i));
         if (i == 10) static_cast<void>(!write(ends[1], "a", 1));
       }

@@ -1,10 +1,9 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// A libcublas that needs no GPU and does what it is told, for tests of the road:
-//   FAKE_CUBLAS_CREATE   what cublasCreate does: a status number (default 0), or "crash", "hang", "exit"; "file:NAME": what
-//                        the file of this name beside this library says, 0 where there is none
-// Its version is what it was built with; cublasGetVersion returns what the cuBLASLt says that it really
-// calls.
+// A libcublas that needs no GPU and does what a test says:
+//   FAKE_CUBLAS_CREATE   what cublasCreate does: a status number (default 0), "crash", "hang" or "exit"; "file:NAME": the content
+//                        of that file beside this library, 0 without it
+// The build sets its version; cublasGetVersion returns that of the cuBLASLt that it really calls.
 #include <dlfcn.h>
 #include <unistd.h>
 

@@ -3,7 +3,7 @@
 // The cuBLASLt beside fake_cublas.cpp.
 #define EXPORTED extern "C" __attribute__((visibility("default")))
 
-// A test that wants code for a GPU in a copy of this library writes it here, and calls the section .nv_fatbin.
+// A test can put code for a GPU here in a copy of this library, by renaming the section to .nv_fatbin.
 __attribute__((section(".nv_fatbi_"), used)) static const char room_for_gpu_code[128] = "room for GPU code";
 
 // NOLINTBEGIN(readability-identifier-naming): the names are NVIDIA's

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// A libcusolver 12.0.5 that needs no GPU, and needs the cuBLAS of its folder as NVIDIA's does. FAKE_CUSOLVER_CREATE: the status of cusolverDnCreate.
+// A libcusolver 12.0.5 without a GPU. Like NVIDIA's it needs the cuBLAS of its folder. FAKE_CUSOLVER_CREATE: status of cusolverDnCreate.
 #include <cstdlib>
 
 extern "C" int cublasDestroy_v2(void*);
