@@ -12,15 +12,13 @@
 
 namespace cufault {
 
-/// Bits of every guard element round an output. A quiet NaN with a payload that no arithmetic makes.
+/// Bits of every guard element around an output: a quiet NaN whose payload no arithmetic produces.
 inline constexpr std::uint32_t guard_bits = 0x7fc5a5a5u;
-/// Bits of every output element before the call under test. Also a NaN, so that an unwritten element compares
-/// wrong.
+/// Bits of every output element before the tested call: also a NaN, so that an unwritten element counts as wrong.
 inline constexpr std::uint32_t poison_bits = 0xffffffffu;
 
-/// Largest error that single-precision accumulation of k products may have, whatever the order of the sum:
-/// (k + 2) u sum|a||b| with unit round-off u = 2^-24 (Higham, Accuracy and Stability of Numerical
-/// Algorithms, 3.5).
+/// Largest error of single-precision accumulation of k products in any order: (k + 2) u sum|a||b| with unit round-off u = 2^-24 (Higham,
+/// Accuracy and Stability of Numerical Algorithms, 3.5).
 CUFAULT_HD inline double error_bound(int k, double sum_of_magnitudes) {
   return (k + 2) * 5.9604644775390625e-8 * sum_of_magnitudes;
 }
@@ -31,8 +29,7 @@ CUFAULT_HD inline bool element_right(float computed, double reference, int k, do
   return error <= error_bound(k, sum_of_magnitudes);
 }
 
-/// Reproducible value in [-1, 1) for an element of a random operand: SplitMix64 of seed and index, top 24
-/// bits.
+/// Reproducible value in [-1, 1) for an element of a random operand: SplitMix64 of seed and index, top 24 bits.
 CUFAULT_HD inline float random_element(std::uint64_t seed, std::uint64_t index) {
   std::uint64_t z = seed + (index + 1) * 0x9e3779b97f4a7c15ull;
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;

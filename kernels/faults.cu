@@ -10,17 +10,17 @@
 #include <cstddef>
 #include <cstdint>
 
-// The assertion is the fault: it must be there in every build.
+// Keeps assert() in every build, because it is the fault.
 #undef NDEBUG
 #include <cassert>
 
 namespace cufault {
 namespace {
 
-/// Something that faults can start from; what comes from the host, the compiler cannot see through.
+/// Device memory that faults use; the compiler cannot know values from the host.
 __device__ __align__(16) float target[8];
 
-/// On a clock that ticks at the same rate whatever the device clocks do.
+/// A clock whose rate does not depend on the device clocks.
 __device__ std::uint64_t nanoseconds() {
   std::uint64_t now;
   asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
@@ -56,8 +56,7 @@ __global__ void break_down(device_fault which, float* valid, float* invalid, int
 
 constexpr int hungry_values = 128;
 
-/// All of its values are read before the first is written, so each needs a register of its own. None is spilled: a stack would take
-/// memory from the device.
+/// Reads all values before it writes the first, so that each needs a register. Does not spill: a stack would use device memory.
 __global__ void hungry(volatile float* values) {
   float held[hungry_values];
 #pragma unroll
@@ -88,7 +87,7 @@ __global__ void set(float* to, std::size_t count, float value) {
   if (i < count) to[i] = value;
 }
 
-constexpr int scribblers = 16 * 256;  // enough to be everywhere at once, few enough to leave room for others
+constexpr int scribblers = 16 * 256;  // enough to be everywhere at once, few enough to leave room
 __global__ void scribble(volatile std::uint32_t* to, std::size_t words, unsigned ms) {
   const deadline end(ms);
   do {
@@ -113,13 +112,13 @@ cudaError_t load_faults() {
 cudaError_t launch_fault(device_fault which, cudaStream_t stream, unsigned after_ms) {
   void* valid = nullptr;
   if (cudaError_t e = cudaGetSymbolAddress(&valid, target)) return e;
-  constexpr std::uintptr_t nowhere = 4096;  // no allocation is ever in the first pages
+  constexpr std::uintptr_t nowhere = 4096;  // the first pages never hold an allocation
   constexpr int out_of_range = 1'000'000;
   return launch(threads(1, stream), break_down, which, static_cast<float*>(valid),
                 reinterpret_cast<float*>(nowhere), out_of_range, after_ms);
 }
 
-// The launches that are refused go through the function behind <<<>>>: it has error codes of its own.
+// Refused launches use the function behind <<<>>>, which has its own error codes.
 
 cudaError_t launch_with_too_many_resources(cudaStream_t stream) {
   float* values = nullptr;

@@ -8,7 +8,7 @@
 
 namespace cufault {
 
-/// At least as many threads, in blocks of at most 256.
+/// At least `count` threads, in blocks of at most 256.
 inline cudaLaunchConfig_t threads(std::size_t count, cudaStream_t stream = nullptr) {
   const unsigned block = count < 256 ? static_cast<unsigned>(count) : 256;
   cudaLaunchConfig_t shape{};
@@ -18,8 +18,7 @@ inline cudaLaunchConfig_t threads(std::size_t count, cudaStream_t stream = nullp
   return shape;
 }
 
-// Not <<<>>>: its error can only be told from one that an earlier call left behind by clearing that, which is
-// not ours to clear.
+// Not <<<>>>: to tell its error from an earlier one, that would have to be cleared, which is not our right.
 template <class... Parameters, class... Arguments>
 cudaError_t launch(const cudaLaunchConfig_t& shape, void (*kernel)(Parameters...), Arguments... arguments) {
   return cudaLaunchKernelEx(&shape, kernel, static_cast<Parameters>(arguments)...);

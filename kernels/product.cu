@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t guard_elements = 256;  // on each side of C; keeps C 256-byte aligned
 
-/// Where A, B and C with its guards are in a block, in elements.
+/// Offsets of A, B and C with its guards in a block, in elements.
 struct layout {
   std::size_t m, n, k, ldc, a_elements, b_elements, c_elements, b, c, end;
 };
@@ -40,7 +40,7 @@ __device__ __align__(256) float buffers[small.end];
 
 struct tally {
   unsigned wrong, guards;
-  unsigned long long largest_error_bits;  // non-negative doubles order like their bits
+  unsigned long long largest_error_bits;  // non-negative doubles are ordered like their bits
 };
 __device__ tally found;
 
@@ -49,8 +49,7 @@ __device__ bool is_guard(const layout& l, std::size_t index) {
          (index - guard_elements) % l.ldc >= l.m;
 }
 
-/// The value of an operand's element. Whole numbers from -8 to 7 make every partial sum of up to 2^18 of their products
-/// exact.
+/// The value of an operand's element. With whole numbers from -8 to 7, partial sums of up to 2^18 products are exact.
 __device__ float element(std::uint64_t seed, std::size_t index, bool whole) {
   const float value = random_element(seed, index);
   return whole ? floorf(8 * value) : value;

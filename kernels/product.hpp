@@ -9,11 +9,9 @@
 
 namespace cufault {
 
-/// A small single-precision product C = A B in column-major order whose result is checked on the device.
-/// A is m x k, B is k x n, C is m x n inside a larger array whose other elements are guards. No two of the
-/// three extents are equal and ldc > m, so that a swapped operand or a wrong leading dimension shows. All
-/// buffers are static device memory of this program: there is nothing to allocate (it works on a full device)
-/// and nothing to free, and a context that was reset gets them anew.
+/// A small single-precision product C = A B in column-major order, checked on the device. A is m x k, B is k x n, C is m x n inside a
+/// larger array of guards. No two extents are equal and ldc > m, so that a swapped operand or wrong leading dimension shows. Buffers are
+/// static device memory: nothing is allocated (it works on a full device) or freed, and a context after a reset has new ones.
 struct product_shape {
   static constexpr int m = 96, n = 80, k = 112;
   static constexpr int lda = m, ldb = k, ldc = m + 8;
@@ -26,7 +24,7 @@ struct product_operands {
   float* c = nullptr;
 };
 
-/// What the checking kernel found.
+/// Result of the checking kernel.
 struct product_check {
   unsigned wrong_elements = 0;  ///< elements of C outside the error bound; unwritten ones count
   unsigned broken_guards = 0;   ///< elements round C that were overwritten
@@ -35,15 +33,14 @@ struct product_check {
   [[nodiscard]] bool right() const { return wrong_elements == 0 && broken_guards == 0; }
 };
 
-/// Fills A and B with fresh random numbers from `seed`, poisons C and sets its guards. Asynchronous on `stream`.
+/// Fills A and B with random numbers from `seed`, poisons C and sets its guards. Asynchronous on `stream`.
 cudaError_t prepare_product(std::uint64_t seed, product_operands* operands, cudaStream_t stream = nullptr);
 
-/// Compares C with a float64 product of A and B, on the device, on the legacy stream; waits for it.
+/// Compares C with a float64 product of A and B on the device, in the legacy stream; waits for it.
 cudaError_t check_product(product_check* result);
 
-/// The same with extents and memory of the caller's choice: lda = m, ldb = k, ldc = m + 8. The error bound grows with k, until a
-/// partial sum could go missing in it; so A and B are small whole numbers here, whose sums are exact in any order, and C must be
-/// exactly right. k is at most 2^18.
+/// The same with extents and memory of the caller: lda = m, ldb = k, ldc = m + 8. The error bound grows with k and could hide a missing
+/// partial sum. So A and B are small whole numbers, whose sums are exact in any order, and C must be exactly right. k is at most 2^18.
 struct product_extents {
   int m = 0, n = 0, k = 0;
   [[nodiscard]] constexpr int ldc() const { return m + 8; }
@@ -55,15 +52,13 @@ cudaError_t prepare_product(const product_extents& extents, void* block, std::ui
                             product_operands* operands, cudaStream_t stream = nullptr);
 cudaError_t check_product(const product_extents& extents, const void* block, product_check* result);
 
-/// Fills C by our own plain kernel instead of a library: to prove the context usable, and to load every
-/// kernel here before memory runs short.
+/// Fills C by a plain kernel of cufault: proves the context usable, and loads every kernel here before memory runs short.
 cudaError_t plain_product();
 
-/// prepare, plain product and check in one: cudaSuccess and *right tell whether the current context computes
-/// right numbers.
+/// Prepares, multiplies plainly and checks: cudaSuccess and *right tell whether the current context computes right numbers.
 cudaError_t prove_context(std::uint64_t seed, bool* right);
 
-/// For tests of the check itself: damages one element of C by a factor, or one guard.
+/// For tests of the check: multiplies one element of C by a factor, or damages one guard.
 cudaError_t damage_element(int row, int column, float factor);
 cudaError_t damage_guard(int index_before_c);
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// Memory for the rows of a table of arguments, and what of it a call wrote.
+// Memory for the rows of a table of arguments, and a comparison that tells what a call wrote.
 #include "harness/kit/argument_table.hpp"
 #include "harness/trial/observe.hpp"
 
@@ -15,17 +15,16 @@ namespace {
 
 constexpr int operands = 3;
 constexpr std::size_t all_bytes = operands * buffers::bytes_each;
-constexpr std::size_t guard = buffers::bytes_each / 4;  // a quarter before, a quarter behind
-// In the last guard: a scalar, then the arrays of pointers; the right ones stand last, that of C at the very end. Null pointers follow, in
-// memory that is not checked for writes. A kernel whose batch is too large reads on behind its array: it then finds null pointers, and
-// not whatever lay there.
+constexpr std::size_t guard = buffers::bytes_each / 4;  // a quarter before, a quarter after
+// The last guard holds a scalar, then arrays of pointers; the valid arrays come last, that of C at the very end. Null pointers follow, in
+// memory that is not checked for writes: a kernel with too large a batch reads on and finds these.
 constexpr std::size_t scalar_at = all_bytes - 1024, scalar_bytes = 256;
 constexpr std::size_t nulls_behind = std::size_t{1} << 20;
 constexpr std::size_t array_bytes = buffers::batch * sizeof(std::uintptr_t);
 constexpr int pointings = static_cast<int>(pointing::off_by_8) + 1;
 static_assert(pointings * operands * array_bytes <= all_bytes - scalar_at - scalar_bytes);
 
-/// Pointers to the matrices of an operand that begins at `first`.
+/// Writes pointers to the matrices of an operand that begins at `first`.
 void put_pointers(std::byte* array, std::uintptr_t first) {
   for (std::size_t i = 0; i < buffers::batch; ++i) {
     const std::uintptr_t pointer = first == 0 ? 0 : first + i * buffers::matrix_bytes;
@@ -49,7 +48,7 @@ buffers::buffers() : buffers(without_memory{}) {
   CUFAULT_REQUIRE(cudaMalloc(&memory, all_bytes));
   freed_ = static_cast<std::byte*>(memory);
   CUFAULT_REQUIRE(cudaFree(memory));
-  // Small numbers in every type, and never zero.
+  // Small nonzero numbers in every type.
   for (std::size_t i = 0; i < image_.size(); ++i) image_[i] = static_cast<std::byte>(0x30 + i % 7);
   for (int operand = 0; operand < operands; ++operand) {
     const auto first = reinterpret_cast<std::uintptr_t>(device(operand));
@@ -80,7 +79,7 @@ std::byte* buffers::device(int operand) const {
 
 std::byte* buffers::device_scalar() const {
   if (device_ == nullptr) return nullptr;
-  return device_ + scalar_at;  // any bytes do for a scalar
+  return device_ + scalar_at;  // any bytes are a valid scalar
 }
 
 std::byte* buffers::pointers(int operand, pointing where) const {

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// The values that a table tries for an argument in place of the valid one.
+// The values that a table tries for an argument instead of the valid one.
 #include "harness/kit/argument_table.hpp"
 
 #include <fmt/format.h>
@@ -78,7 +78,7 @@ std::vector<change<std::int64_t>> changes_of_integer(const argument& about, std:
       break;
   }
   if (how_deep == depth::everything) {
-    // One more than an int holds, where there is room. The operands are too small for it.
+    // One more than an int holds, if the type has room. The operands are too small for it.
     const std::int64_t huge = bits > 32 ? std::int64_t{1} << 31 : 0x7fffffff;
     if (what == role::size || strided) add("huge", huge, true);
     if (what == role::count) add("huge", huge, false);
@@ -100,7 +100,7 @@ std::vector<change<std::uintptr_t>> changes_of_pointer(const argument& about, st
     for (const unsigned by : {1U, 2U, 4U, 8U}) add(fmt::format(fmt::runtime(words), by), from + by, false);
   };
   const auto pointers = [&](pointing where) { return address(b.pointers(about.operand, where)); };
-  // An array of pointers is read by a kernel: nothing of it is checked on the host for sure.
+  // A kernel reads an array of pointers: the host need not check it.
   if (what != role::kept && (!array || deep)) add("null", 0, true);
   if (what == role::scalar) {
     off_by("zero at {} mod 16", address(b.host()));

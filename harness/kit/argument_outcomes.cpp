@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// What the rows of a table of arguments came to, and whether argument_check had predicted it.
+// Results of the rows of a table of arguments, compared with the predictions of argument_check.
 #include "harness/kit/argument_table.hpp"
 #include "harness/trial/status_record.hpp"
 
@@ -16,13 +16,13 @@ bool undamaged(const row_end& end) {
   return end.returned && end.waited == cudaSuccess;
 }
 
-/// Whether a product that is described did its work and nothing else.
+/// True if a described product did its work and nothing else.
 bool as_it_should(const row_end& end) {
   const bool only_c = end.written == (end.due ? written_where::c : 0);
   return undamaged(end) && end.status == CUBLAS_STATUS_SUCCESS && only_c && !end.lost;
 }
 
-/// "CUBLAS_STATUS_SUCCESS, then cudaErrorIllegalAddress"
+/// E.g. "CUBLAS_STATUS_SUCCESS, then cudaErrorIllegalAddress"
 std::string came_to(const row_seen& seen) {
   if (!seen.end.returned || undamaged(seen.end)) return seen.status;
   return fmt::format("{}, then {}", seen.status, record_of(static_cast<cudaError_t>(seen.end.waited)).text());
@@ -145,7 +145,7 @@ std::map<std::string, found_count> found_beforehand(std::span<const row_seen> ro
 
 namespace {
 
-/// How fast rows ran, and how many of them argument_check predicted, with those that it did not by name.
+/// Measures the speed of rows and the number predicted by argument_check; names the others.
 void measure_rows(trial& t, std::span<const row_seen> rows) {
   double healthy = 0, milliseconds = 0;
   std::vector<double> each_took;
@@ -178,7 +178,7 @@ void measure_rows(trial& t, std::span<const row_seen> rows) {
   t.measure("rows foretold wrongly", wrongly);
 }
 
-/// What rules of claims count.
+/// Measures what rules of claims count.
 void measure_by_kind(trial& t, std::span<const row_seen> rows) {
   for (const auto& [kind, calls] : outcomes_by_kind(rows)) t.measure("wrong " + kind, calls, "calls");
   for (const auto& [kind, calls] : found_beforehand(rows)) {

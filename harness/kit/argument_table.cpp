@@ -18,7 +18,7 @@
 namespace cufault::argument_table {
 namespace {
 
-/// 8 out of "** On entry to SGEMM  parameter number 8 had an illegal value"; none without such a line.
+/// 8 for "** On entry to SGEMM  parameter number 8 had an illegal value"; nullopt without such a line.
 std::optional<std::int64_t> blamed(std::string_view said) {
   constexpr std::string_view before = "parameter number ";
   const auto at = said.find(before);
@@ -29,12 +29,12 @@ std::optional<std::int64_t> blamed(std::string_view said) {
   return bad == std::errc{} ? std::optional(number) : std::nullopt;
 }
 
-/// What a process that runs rows has: a context, a handle, the buffers, the rows.
+/// State of a process that runs rows: context, handle, buffers, rows.
 struct table {
   cublasHandle_t handle = nullptr;
   std::unique_ptr<buffers> memory;
   std::unique_ptr<kept_output> output;  // for the line in which cuBLAS blames a parameter
-  /// Errors that cuBLASLt logged since the last row. Whoever hears them keeps it, too.
+  /// Number of errors that cuBLASLt logged since the last row. The listener owns it too.
   std::shared_ptr<std::atomic<int>> logged = std::make_shared<std::atomic<int>>(0);
   std::vector<row> rows;
 };
@@ -51,7 +51,7 @@ std::shared_ptr<table> ready(trial& t, const std::vector<row_maker>& makers, dep
   auto made = std::make_shared<table>();
   t.open_context();
   CUFAULT_REQUIRE(cublasCreate(&made->handle));
-  CUFAULT_REQUIRE(product(made->handle));  // what is loaded at the first product is loaded before any row
+  CUFAULT_REQUIRE(product(made->handle));  // loads before any row what the first product loads
   made->memory = std::make_unique<buffers>();
   made->rows = made_by(makers, made->handle, *made->memory, how_deep);
   made->output = std::make_unique<kept_output>(STDOUT_FILENO);
@@ -66,7 +66,7 @@ bool has_elements(const argument_check::product& p) {
   return p.m > 0 && p.n > 0 && p.batch > 0;
 }
 
-/// Where matrices of C share elements, all but one of their results are lost.
+/// If matrices of C overlap, results are lost.
 bool loses_results(const argument_check::product& p) {
   const std::int64_t ld = p.c.leading_dimension;
   return has_elements(p) && p.batch > 1 && ld >= p.m &&
@@ -100,7 +100,7 @@ status_record observed(table& on, const row& r, row_end& end) {
   return seen;
 }
 
-/// Observes only the valid calls, which must succeed, and a product of checked numbers by the handle that they were made with.
+/// Observes only the valid calls, which must succeed, and a product with checked numbers by the same handle.
 void run_valid(trial& t, const std::vector<row_maker>& makers) {
   const auto on = ready(t, makers, depth::checked_on_the_host);
   std::set<std::string> seen;  // two parts may start from the same call
@@ -112,8 +112,8 @@ void run_valid(trial& t, const std::vector<row_maker>& makers) {
   CUFAULT_OBSERVE_AS("cublasSgemm", "after_all", product(on->handle));
 }
 
-/// Addresses that are wrong come last: they may damage the context, and whatever a library does for the first time in a process it does
-/// again in the next. Most others can share one.
+/// Rows with wrong addresses come last: they may damage the context, and one-time work of a library is repeated in each new process. Most
+/// other rows share a process.
 std::vector<std::size_t> order_to_run(std::span<const row> rows) {
   const auto may_damage = [&](std::size_t i) {
     switch (rows[i].what) {
@@ -164,8 +164,8 @@ std::vector<row_seen> run(trial& t, const std::vector<row_maker>& makers, depth 
   return seen;
 }
 
-/// Each row that damages its context takes a new one. With one connection creating a context takes half of the time, and a third with four
-/// at once (reports/recorded/2026-11-24-h100-h200.txt). Streams are spread over connections, and rows use one stream at a time.
+/// Each row that damages its context needs a new one. With one connection, creating a context takes half the time, and a third with four at
+/// once (reports/recorded/2026-11-24-h100-h200.txt). Streams are spread over connections, and rows use one stream at a time.
 static void with_one_connection(arm& of_table) {
   of_table.environment["CUDA_DEVICE_MAX_CONNECTIONS"] = "1";
 }

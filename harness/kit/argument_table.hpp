@@ -28,11 +28,11 @@
 
 #include "cufault/argument_check.hpp"
 
-/// The argument table: from one valid call of a function, every call in which exactly one argument is changed. What came of it
-/// (status, the parameter that was blamed, which operands were written, what the wait said) is recorded, not presumed.
+/// The argument table: every call that differs in exactly one argument from a valid call of a function. Results are recorded without
+/// expectation: status, blamed parameter, operands written, status of the wait.
 namespace cufault::argument_table {
 
-/// What an argument is, and so in which ways it is changed.
+/// Role of an argument, which decides how it is changed.
 enum class role {
   handle,             ///< null
   enumeration,        ///< values that the header does not have
@@ -60,22 +60,22 @@ struct argument {
   std::string name;
   role what = role::kept;
   std::int64_t least = 0;  ///< the smallest legal value of a leading dimension; the only one of bytes
-  /// Which of the operands an input, output or pointer array is: 0, 1 or 2. The memory of the others is tried in its place.
+  /// Index of the operand (0, 1 or 2) for inputs, outputs and pointer arrays. The table also tries the memory of the others in its place.
   int operand = none;
   static constexpr int none = -1;
 };
 
-/// What the pointers of an array in device memory are.
+/// Target of the pointers in an array in device memory.
 enum class pointing { at_matrices, at_null, at_host_memory, off_by_1, off_by_2, off_by_4, off_by_8 };
 
-/// What a row wrote: these, added.
+/// What a row wrote, as a sum of these.
 struct written_where {
   static constexpr unsigned a = 1, b = 2, c = 4, outside = 8, host = 16;
 };
-/// {}, {"C"}, {"A", "C", "outside"}, {"host"}.
+/// E.g. {}, {"C"}, {"A", "C", "outside"}, {"host"}.
 std::vector<std::string> names_of_written(unsigned where);
 
-/// Buffers for all rows of a process: device memory with an image of what it should hold, host memory, and freed memory.
+/// Buffers for all rows of a process: device memory with an image of its expected contents, host memory, and freed memory.
 class buffers {
  public:
   static constexpr std::size_t bytes_each =
@@ -87,20 +87,20 @@ class buffers {
   buffers(const buffers&) = delete;
   buffers& operator=(const buffers&) = delete;
 
-  /// Device operand 0, 1 or 2 (A, B, C): a 16-by-16 matrix of any type has room, at 256 bytes' alignment.
+  /// Device operand 0, 1 or 2 (A, B, C): holds a 16-by-16 matrix of any type, aligned to 256 bytes.
   [[nodiscard]] std::byte* device(int operand) const;
   [[nodiscard]] std::byte* host() const { return host_.get(); }  ///< 16-byte aligned, zeros
   [[nodiscard]] std::byte* freed() const { return freed_; }
   [[nodiscard]] std::byte* device_scalar() const;
-  /// Pointers to `batch` matrices of an operand, matrix_bytes apart, in device memory; and the right ones in host memory.
+  /// Pointers to `batch` matrices of an operand, matrix_bytes apart, in device memory; and the valid ones in host memory.
   static constexpr int batch = 2;
   static constexpr std::size_t matrix_bytes = bytes_each / 4;
   [[nodiscard]] std::byte* pointers(int operand, pointing where = pointing::at_matrices) const;
   [[nodiscard]] std::byte* host_pointers(int operand) const;
 
-  /// Everything as it was before any call. A row that wrote something costs a copy.
+  /// Restores the original contents. Copies only after a row that wrote something.
   void restore();
-  /// What differs now, as written_where. The device must be idle.
+  /// Differences from the original, as written_where. The device must be idle.
   unsigned written();
 
  private:
@@ -112,15 +112,15 @@ class buffers {
   bool dirty_ = true;
 };
 
-/// What a row's call came to: a status, and facts: which of several calls returned it, where there are several.
+/// Result of a row's call: a status, and facts, e.g. which of several calls returned it.
 struct answer {
   cublasStatus_t status = CUBLAS_STATUS_SUCCESS;
   fact_map facts{};
-  answer(cublasStatus_t what, fact_map seen = {})  // not explicit: most have nothing to add
+  answer(cublasStatus_t what, fact_map seen = {})  // not explicit, since most have no facts
       : status(what), facts(std::move(seen)) {}
 };
 
-/// One row: what is changed, and the call with it.
+/// One row: the change, and the call with it.
 struct row {
   std::string function;  ///< "cublasSgemm"
   std::string argument;  ///< "lda"; empty for the valid call
@@ -128,24 +128,24 @@ struct row {
   std::function<answer()> call;
   role what = role::kept;
   bool wrong = false;  ///< contradicts what the documentation says of that argument
-  /// The call as argument_check sees it, where what is changed is among what that looks at.
+  /// The call as argument_check sees it, if that looks at the changed argument.
   std::optional<argument_check::product> described{};
   [[nodiscard]] std::string text() const {
     return argument.empty() ? function : function + " " + argument + " " + change;
   }
 };
 
-/// Which changes a table makes: those that may reach memory cost a process where they damage the context.
+/// Which changes a table makes: changes that may access memory cost a process each if they damage the context.
 enum class depth { checked_on_the_host, everything };
 
-/// Rows are made once in each process, when handle and buffers exist, and once without, where nothing may be called.
+/// Makes the rows. Called in each process, after handle and buffers exist, and once without them: it must not call the library then.
 using row_maker = std::function<std::vector<row>(cublasHandle_t, const buffers&, depth)>;
 
-/// What argument_check::check says of a call, by its gravest problem.
+/// Prediction of argument_check::check for a call, by its gravest problem.
 enum class prediction : unsigned char { not_asked, nothing, caution, silent, unsupported, refused };
 prediction forecast_of(const std::optional<argument_check::product>& described);
 
-/// How a row ended, as its process told the one that waits for it.
+/// How a row ended, as its process reported it.
 struct row_end {
   bool returned = false;  ///< or the process crashed or hung in the call
   prediction predicted = prediction::not_asked;
@@ -162,12 +162,12 @@ struct row_seen {
   std::string status;  ///< by name; "crashed: SIGSEGV", "timed out" where it did not return
 };
 
-/// Whether what check() says came true: nothing, and as it should; refused, and CUBLAS_STATUS_INVALID_VALUE; unsupported, and
-/// CUBLAS_STATUS_NOT_SUPPORTED; silent, and accepted with something wrong or a crash after it. None where it says neither.
+/// True if the prediction was right: nothing, and the call worked; refused, and CUBLAS_STATUS_INVALID_VALUE; unsupported, and
+/// CUBLAS_STATUS_NOT_SUPPORTED; silent, and accepted with wrong results or a crash. Nullopt without a prediction.
 std::optional<bool> predicted_correctly(const row_end& end);
 
-/// What rows came to whose value contradicts the documentation, and how many did, by kind of argument:
-/// {"leading dimension: CUBLAS_STATUS_INVALID_VALUE", 18}.
+/// Results of rows whose value contradicts the documentation, and their number, by kind of argument: {"leading dimension:
+/// CUBLAS_STATUS_INVALID_VALUE", 18}.
 std::map<std::string, int> outcomes_by_kind(std::span<const row_seen> rows);
 
 struct found_count {
@@ -175,24 +175,25 @@ struct found_count {
   int found = 0;  ///< those of which check() finds something
   friend bool operator==(const found_count&, const found_count&) = default;
 };
-/// Counts, by kind of argument, the calls that misbehave and how many of them argument_check finds beforehand. Under "": the calls that do not.
-/// Only sizes, leading dimensions, strides, counts and enumerations count, where described.
+/// Counts, by kind of argument, the calls that misbehave and those of them that argument_check predicts; under "" the calls that behave.
+/// Only described sizes, leading dimensions, strides, counts and enumerations.
 std::map<std::string, found_count> found_beforehand(std::span<const row_seen> rows);
 
-/// Measures, in the trial: how fast the rows ran, how many argument_check predicted and which it did not, and the two counts above, which rules
-/// of claims name.
+/// Measures in the trial: the speed of rows, the rows that argument_check predicted and those it did not, and the two counts above, which
+/// rules of claims name.
 void measure(trial& t, std::span<const row_seen> rows);
 
-/// Observes and measures every row of what `makers` make. Rows are numbered alike in every process. Returns none where not all were reached.
+/// Observes and measures every row of `makers`. Rows have the same numbers in every process. Returns none if some were not reached.
 std::vector<row_seen> run(trial& t, const std::vector<row_maker>& makers, depth how_deep);
 
-/// A case with an arm for each part of a table, and a control arm of the valid calls of all. All arms have CUDA_DEVICE_MAX_CONNECTIONS=1.
+/// A case with an arm for each part of a table, and a control arm with the valid calls of all parts. All arms set
+/// CUDA_DEVICE_MAX_CONNECTIONS=1.
 class table_case : public failure_case {
  public:
   table_case(std::string name, std::string summary, std::vector<std::string> claims_of_each);
   arm& on_the_host(const std::string& name, const std::string& summary, const std::vector<row_maker>& makers);
   arm& everything(const std::string& name, const std::string& summary, const std::vector<row_maker>& makers);
-  /// Adds an arm, and nothing to the control arm: for functions that older libraries lack.
+  /// Adds an arm without extending the control arm: for functions that older libraries lack.
   arm& add_newer(const std::string& name, const std::string& summary, const row_maker& maker, depth how_deep);
 
  private:
@@ -211,13 +212,13 @@ struct change {
 };
 
 std::vector<change<int>> changes_of_enumeration(const argument& about);
-/// `bits`: of the type that the function takes.
+/// `bits`: width of the function's type.
 std::vector<change<std::int64_t>> changes_of_integer(const argument& about, std::size_t bits, depth how_deep);
 std::vector<change<std::uintptr_t>> changes_of_pointer(const argument& about, std::uintptr_t valid,
                                                        const buffers& b, depth how_deep,
                                                        const std::vector<argument>& all);
 
-/// Changes of one argument out of `all` of its function.
+/// Changes of one argument among `all` of its function.
 template <class A>
 std::vector<change<A>> changes_of(const argument& about, A valid, const buffers& b, depth how_deep,
                                   const std::vector<argument>& all = {}) {
@@ -235,8 +236,8 @@ std::vector<change<A>> changes_of(const argument& about, A valid, const buffers&
   return made;
 }
 
-/// Puts an argument where argument_check looks for it, by its name in the documentation of cublas<t>gemm and its relatives; false
-/// if it does not look at it.
+/// Sets the argument in argument_check's description, by its name in the documentation of cublas<t>gemm and its relatives. Returns false if
+/// that has no such argument.
 template <class A>
 bool put(argument_check::product& p, std::string_view name, const A& value) {
   const auto into = [&]<class T>(std::initializer_list<std::pair<std::string_view, T*>> places) {
@@ -272,7 +273,7 @@ bool put(argument_check::product& p, std::string_view name, const A& value) {
     return false;
 }
 
-/// A call with its arguments: one type for a signature, and not one for each of its parameters, which is quicker to compile.
+/// A call with its arguments: one type for each signature, which compiles faster than one for each parameter.
 template <class... A>
 struct bound_call {
   cublasStatus_t (*function)(A...);
@@ -280,8 +281,8 @@ struct bound_call {
   answer operator()() const { return std::apply(function, arguments); }
 };
 
-/// Rows of one function: the valid call, then every change of every argument, in the order of its parameters. `of` is what
-/// argument_check cannot know from the arguments: which function it is, and the types where no argument says them.
+/// Rows of one function: the valid call, then every change of every argument in parameter order. `of`: what argument_check cannot derive
+/// from the arguments: the function, and types that no argument gives.
 template <class... A, class... V>
 std::vector<row> described_rows_of(const std::optional<argument_check::product>& of,
                                    const std::string& function, cublasStatus_t (*f)(A...),
@@ -320,7 +321,7 @@ std::vector<row> described_rows_of(const std::optional<argument_check::product>&
   return rows;
 }
 
-/// Rows of a function that argument_check does not know.
+/// Rows of a function that argument_check does not support.
 template <class F, class... V>
 std::vector<row> rows_of(const std::string& function, F f, const std::vector<argument>& names,
                          const buffers& b, depth how_deep, V... valid) {

@@ -115,7 +115,7 @@ product_result checked_product::finish(cublasStatus_t status) {
   wrong_.clear();
   return proved(status, [&] {
     wrong_ = differing(expected_, c.get());
-    // Written with another NaN than the poison's where nothing should be written.
+    // The call wrote another NaN than the poison's.
     for (const std::size_t i : c.written())
       if (std::isnan(expected_[i]) && !std::binary_search(wrong_.begin(), wrong_.end(), i)) {
         wrong_.insert(std::upper_bound(wrong_.begin(), wrong_.end(), i), i);

@@ -52,7 +52,7 @@ struct complex {
   static constexpr std::size_t parts = 2;
 };
 
-/// Calls `work` with what an element of the type is made of.
+/// Calls `work` with a value of the type's C++ type.
 template <class Work>
 auto with_elements(cudaDataType type, Work&& work) {
   switch (type) {
@@ -92,7 +92,7 @@ bool is_whole(cudaDataType type) {
   return with_elements(type, []<class E>(E /*element*/) { return std::is_integral_v<typename E::part>; });
 }
 
-/// The element (i, j) of matrix b, as op() has it.
+/// Element (i, j) of matrix b, after op().
 struct view {
   std::int64_t ld, stride;
   bool turned;
@@ -138,7 +138,7 @@ std::vector<double> decoded(cudaDataType type, std::span<const std::byte> bytes)
 std::vector<double> small_numbers(std::size_t count, std::uint64_t seed) {
   std::vector<double> numbers(count);
   for (std::size_t i = 0; i < count; ++i)
-    numbers[i] = std::floor((random_element(seed, i) + 1) * 2.5) - 2;  // -1 to 1 becomes -2 to 2
+    numbers[i] = std::floor((random_element(seed, i) + 1) * 2.5) - 2;  // maps -1 to 1 onto -2 to 2
   return numbers;
 }
 

@@ -11,15 +11,15 @@
 
 namespace cufault {
 
-/// All free device memory in blocks of 64 MiB, of which every second one was freed: what is free lies in pieces.
+/// All free device memory in blocks of 64 MiB, of which every second one is freed: free memory is fragmented.
 class every_second_block {
  public:
   every_second_block() { hold(); }
   ~every_second_block() { release(); }
   every_second_block(const every_second_block&) = delete;
   every_second_block& operator=(const every_second_block&) = delete;
-  /// Allocates all free memory, less than one block excepted, then frees every second block. Does nothing where blocks are held already. Throws
-  /// not_provoked where fewer than 4 blocks are free. Device memory is full for a moment, for other processes too.
+  /// Allocates all free memory except less than one block, then frees every second block. Does nothing if blocks are held already. Throws
+  /// not_provoked if fewer than 4 blocks are free. The device is full for a moment, also for other processes.
   void hold() {
     if (!held_.empty()) return;
     constexpr std::size_t bytes = std::size_t{64} << 20;
@@ -35,7 +35,7 @@ class every_second_block {
       }
     }
   }
-  /// Ignores errors, as the destructor does.
+  /// Ignores errors, like the destructor.
   void release() {
     for (void* p : held_) cudaFree(p);
     held_.clear();

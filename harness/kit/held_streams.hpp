@@ -12,8 +12,8 @@
 
 namespace cufault {
 
-/// Keeps streams from going on until one signal lets all of them go: a kernel on each waits for the host, `at_most_ms` long. The end
-/// of its life lets them go, too, and waits for them.
+/// Blocks streams until one signal releases all of them: a kernel on each waits for the host, at most `at_most_ms`. The destructor also
+/// releases them and waits.
 class held_streams {
  public:
   explicit held_streams(std::vector<cudaStream_t> streams, unsigned at_most_ms = 20'000)

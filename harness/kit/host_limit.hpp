@@ -15,8 +15,8 @@
 
 namespace cufault {
 
-/// A soft limit of this process, lowered for as long as this object exists. `to` is in the unit that setrlimit(2) has for `which`: bytes
-/// (RLIMIT_AS, RLIMIT_DATA) or a count (RLIMIT_NOFILE, RLIMIT_NPROC). The constructor and lower() throw setup_failed.
+/// Lowers a soft limit of this process while the object lives. `to` has the unit of setrlimit(2) for `which`: bytes (RLIMIT_AS,
+/// RLIMIT_DATA) or a count (RLIMIT_NOFILE, RLIMIT_NPROC). The constructor and lower() throw setup_failed.
 class lowered_limit {
  public:
   lowered_limit(__rlimit_resource which, rlim_t to) : which_(which) {
@@ -37,7 +37,7 @@ class lowered_limit {
   rlimit before_{};
 };
 
-/// Memory of this process, in bytes: all that is mapped (RLIMIT_AS), and what is private and can be written, with stacks (RLIMIT_DATA).
+/// Memory of this process in bytes: all mappings (RLIMIT_AS), and private writable ones with stacks (RLIMIT_DATA).
 struct mapped_memory_of_process {
   rlim_t all = 0, data = 0;
 };
@@ -50,8 +50,8 @@ inline mapped_memory_of_process mapped_now() {
   return {pages.front() * bytes, pages.back() * bytes};
 }
 
-/// Another real user, and no capability that lifts the limits of a user, which do not hold for root and for privileged processes. The
-/// effective user stays, so that files stay accessible. Permanent. Throws not_provoked where it cannot be done.
+/// Changes the real user and drops the capabilities that lift limits of a user, since these limits do not hold for root. The effective user
+/// stays, so that files stay accessible. Permanent. Throws not_provoked.
 inline void give_up_privileges() {
   constexpr uid_t nobody = 65534;
   if (setresuid(nobody, 0, 0) != 0) throw not_provoked("the process cannot become another user's");

@@ -9,13 +9,13 @@
 
 #include <cstddef>
 
-/// Device memory exactly where a case wants it: addresses are reserved, and memory is mapped to some of them, in multiples of
-/// mapped_granule. The end of the process gives all of it back.
+/// Device memory at chosen addresses: reserve addresses, then map memory to some of them, in multiples of mapped_granule. The end of the
+/// process releases everything.
 namespace cufault {
 
 constexpr std::size_t mapped_granule = 2 << 20;
 
-/// Addresses with nothing behind them. Throws not_provoked where the driver has none to give.
+/// Reserves addresses without memory. Throws not_provoked if the driver has none left.
 inline std::byte* reserve_addresses(std::size_t bytes) {
   CUdeviceptr address = 0;
   if (const CUresult status = driver::cuMemAddressReserve(&address, bytes, 0, 0, 0))
@@ -23,7 +23,7 @@ inline std::byte* reserve_addresses(std::size_t bytes) {
   return reinterpret_cast<std::byte*>(address);  // NOLINT(performance-no-int-to-ptr): that is how they come
 }
 
-/// Memory without an address.
+/// Allocates memory without an address.
 inline CUmemGenericAllocationHandle new_unmapped_memory(int device, std::size_t bytes) {
   CUmemAllocationProp where{};
   where.type = CU_MEM_ALLOCATION_TYPE_PINNED;
@@ -34,7 +34,7 @@ inline CUmemGenericAllocationHandle new_unmapped_memory(int device, std::size_t 
   return memory;
 }
 
-/// Maps memory to addresses; the same memory may be mapped to several places.
+/// Maps memory to addresses; the same memory may have several mappings.
 inline void map_memory(std::byte* at, CUmemGenericAllocationHandle memory, std::size_t bytes, int device) {
   CUmemAccessDesc access{};
   access.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
@@ -45,11 +45,11 @@ inline void map_memory(std::byte* at, CUmemGenericAllocationHandle memory, std::
   CUFAULT_REQUIRE(driver::cuMemSetAccess(address, bytes, &access, 1));
 }
 
-/// New memory at addresses that were reserved.
+/// Maps new memory to reserved addresses.
 inline void map_new_memory(std::byte* at, std::size_t bytes, int device) {
   const CUmemGenericAllocationHandle memory = new_unmapped_memory(device, bytes);
   map_memory(at, memory, bytes, device);
-  CUFAULT_REQUIRE(driver::cuMemRelease(memory));  // the mapping keeps it
+  CUFAULT_REQUIRE(driver::cuMemRelease(memory));  // the mapping keeps the memory
 }
 
 }  // namespace cufault

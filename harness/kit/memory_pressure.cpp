@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// The part that needs no GPU: how much to take, and whether it adds up.
+// The part without a GPU: how much to allocate, and whether the amounts match.
 #include "harness/kit/memory_pressure.hpp"
 
 #include <fmt/format.h>
@@ -33,19 +33,19 @@ memory_pressure::memory_pressure(device_memory& device, std::uint64_t leave_free
     return;
   }
   try {
-    // One large block is quick; what it cannot reach is filled with ever smaller ones.
+    // One large block is fast; ever smaller ones fill the rest.
     free_ = before;
     std::uint64_t largest = std::max(granule, (before - std::min(before, leave_free)) / std::max(1U, blocks));
     while (free_ >= leave_free + granule) {
       const std::uint64_t wanted = std::min(largest, free_ - leave_free) / granule * granule;
       if (wanted < granule) break;
       if (!hold(wanted)) {
-        if (wanted == granule) break;  // the remainder that nobody can have
+        if (wanted == granule) break;  // the remainder that nobody can allocate
         largest = std::max(granule, wanted / 2);
       }
       free_ = device_.free_bytes();
     }
-    // Page tables and the like may cost a granule for every block; more than that was not us.
+    // Page tables and the like may cost a granule for every block; more comes from another process.
     const std::uint64_t slack = granule * (2 + blocks_.size());
     const std::uint64_t accounted = before - held_;
     const bool adds_up = held_ <= before && free_ <= accounted + slack && accounted <= free_ + slack;

@@ -13,7 +13,7 @@
 #include <stdexcept>
 #include <vector>
 
-struct CUmemPoolHandle_st;  // cudaMemPool_t points to it; nothing here knows a CUDA header
+struct CUmemPoolHandle_st;  // what cudaMemPool_t points to; avoids a CUDA header
 
 namespace cufault {
 
@@ -29,7 +29,7 @@ constexpr std::uint64_t operator""_GiB(unsigned long long n) {
 }
 }  // namespace literals
 
-/// Device memory as memory_pressure uses it. Tests put a fake device in its place.
+/// Device memory as memory_pressure uses it. Tests substitute a fake device.
 class device_memory {
  public:
   virtual ~device_memory() = default;
@@ -38,22 +38,22 @@ class device_memory {
   virtual void release(void* p) = 0;
   /// The driver maps memory in pieces of this size; smaller allocations share a piece.
   [[nodiscard]] virtual std::uint64_t granule() const { return 2_MiB; }
-  /// Where a memory_budget stands in for pressure: from now on allocations beyond these bytes fail, and the driver reports no more as
-  /// free. False where there is none and memory has to be held.
+  /// If a memory_budget replaces pressure: makes allocations beyond these bytes fail, and the driver report no more as free. False without
+  /// a budget: memory has to be held.
   virtual bool limit_to(std::uint64_t /*bytes*/) { return false; }
   virtual void lift_limit() {}
 };
 
-/// Makes the process's allocations fail beyond so many bytes, without holding memory; no bytes: no limit any more.
+/// Makes the process's allocations fail beyond so many bytes, without holding memory; nullopt removes the limit.
 using memory_budget = std::function<void(std::optional<std::uint64_t>)>;
-/// From now on a budget stands in for the memory that memory_pressure and other_process would hold in this process. Injected
-/// counterparts of arms use it (harness/injection/counterparts.hpp).
+/// Makes memory_pressure and other_process set this budget instead of holding memory in this process. Used by injected counterparts
+/// (harness/injection/counterparts.hpp).
 void replace_pressure_by(memory_budget budget);
 
-/// The current device, by cudaMalloc. Allocation failures leave no last error behind.
+/// The current device, by cudaMalloc. A failed allocation leaves no last error.
 std::unique_ptr<device_memory> current_device_memory();
 
-/// The device's default stream-ordered pool, on the legacy stream: what is freed stays in the pool, as in a framework's cache.
+/// The device's default stream-ordered pool, on the legacy stream: freed memory stays in the pool, as in a framework's cache.
 class stream_ordered_memory final : public device_memory {
  public:
   explicit stream_ordered_memory(int device);  ///< keeps everything; throws setup_failed
@@ -72,18 +72,16 @@ class stream_ordered_memory final : public device_memory {
   CUmemPoolHandle_st* pool_ = nullptr;
 };
 
-/// Less memory is free than is to be left free: the pressure cannot be provoked on this device, or not now.
+/// Less memory is free than should stay free: the pressure cannot be provoked on this device, or not now.
 class not_enough_memory : public not_provoked {
  public:
   using not_provoked::not_provoked;
 };
 
-/// Holds device memory so that no more than `leave_free` bytes, to one granule, stay free, for as long as it
-/// lives. Plain allocations: the bulk in `blocks` equal ones, as a program's buffers would be, then what the
-/// remainder takes. Leaving 0 means that not even one granule can be allocated any more; the driver goes on
-/// reporting a small remainder as free that nobody can have. Throws memory_moved when what became free or was
-/// taken does not add up, not_enough_memory when less than `leave_free` is free to begin with. The device
-/// must outlive it. In an injected counterpart it holds nothing and the driver is made to say so: then exactly `leave_free` bytes are left.
+/// Holds device memory, so that at most `leave_free` bytes (to one granule) stay free while the object lives. Allocates the bulk in
+/// `blocks` equal blocks, like a program's buffers, then the remainder. With 0 not even a granule can be allocated; the driver still
+/// reports a small unusable remainder as free. Throws memory_moved if amounts do not match, not_enough_memory if less than `leave_free` was
+/// free. The device must outlive it. An injected counterpart holds nothing; the injected budget leaves exactly `leave_free` bytes.
 class memory_pressure {
  public:
   memory_pressure(device_memory& device, std::uint64_t leave_free, unsigned blocks = 1);
@@ -98,7 +96,7 @@ class memory_pressure {
 
   void release();       ///< gives everything back now
   void release_half();  ///< gives back at least half of what is held; all of it if that is one block
-  /// The blocks are no longer there (cudaDeviceReset destroyed them): forget them.
+  /// Forgets the blocks, after cudaDeviceReset has destroyed them.
   void forget();
 
  private:
@@ -111,15 +109,15 @@ class memory_pressure {
   std::vector<block> blocks_;
   std::uint64_t held_ = 0, free_ = 0;
   double milliseconds_ = 0;
-  bool limited_ = false;  // an injected counterpart's
+  bool limited_ = false;  // true in an injected counterpart
 };
 
-/// memory_pressure that can be brought to its level again. Filling that does not add up is repeated once: when an allocation fails,
-/// the driver gives back what it had kept (pools, managed pages), so that the first one can take more than was said to be free.
+/// memory_pressure that can be restored to its level. If amounts do not match, it is filled once more: when an allocation fails, the driver
+/// releases what it kept (pools, managed pages), so that more was free than reported.
 class renewable_pressure {
  public:
   renewable_pressure(device_memory& device, std::uint64_t leave_free);
-  /// To the level, whatever was taken or given back meanwhile. Nothing is moved where as much is free as before.
+  /// Restores the level, whatever was allocated or freed meanwhile. Does nothing if the same amount is free.
   void renew();
   void release() { held_.reset(); }
   [[nodiscard]] const memory_pressure& now() const { return *held_; }  ///< not after release()
@@ -130,9 +128,9 @@ class renewable_pressure {
   std::unique_ptr<memory_pressure> held_;
 };
 
-/// Another process that fills the same device, to `leave_free` bytes. It is `cufault other-process`, started
-/// by this program, and ends with it, not with the thread that started it. Throws not_provoked with its words when it cannot. In an injected counterpart there is none, but what it
-/// would have left is this process's budget.
+/// Another process, `cufault other-process`, that fills the same device to `leave_free` bytes. It ends with this process, not with the
+/// thread that started it. Throws not_provoked with its message. An injected counterpart has no process but sets the equivalent budget
+/// here.
 class other_process {
  public:
   other_process(int device, std::uint64_t leave_free);
@@ -141,14 +139,13 @@ class other_process {
   other_process& operator=(const other_process&) = delete;
   [[nodiscard]] std::uint64_t free_bytes() const { return free_; }  ///< as it saw it
   [[nodiscard]] std::uint64_t held_bytes() const { return held_; }
-  /// Returns when the process has ended: how, as "exit 0", or nothing where there was none.
+  /// Ends the process. Returns how, e.g. "exit 0"; nullopt if there was none.
   std::string release();
-  /// To the same bytes, whatever this process took or gave back meanwhile; a process that was released is started again. Throws as the
-  /// constructor does.
+  /// Restores the level, whatever this process allocated or freed; restarts a released process. Throws like the constructor.
   void renew();
 
-  /// What the other process does: fills the device and tells on stdout; again for each byte that it reads from stdin, whose end ends it. Its exit
-  /// code.
+  /// Body of the other process: fills the device and reports on stdout, again for each byte read from stdin, until its end. Returns the
+  /// exit code.
   static int serve(int device, std::uint64_t leave_free);
 
  private:

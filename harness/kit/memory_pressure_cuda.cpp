@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// The part that needs a GPU: real device memory, and the other process process.
+// The part with a GPU: real device memory, and the process that fills it.
 #include "harness/kit/memory_pressure.hpp"
 #include "harness/trial/observe.hpp"
 
@@ -102,7 +102,7 @@ other_process::other_process(int device, std::uint64_t leave_free)
 }
 
 namespace {
-constexpr const char* moved = "moved: ";  // before what the process says of a memory_moved
+constexpr const char* moved = "moved: ";  // precedes the process's message about a memory_moved
 }
 
 void other_process::start() {

@@ -56,7 +56,7 @@ class occupied_device {
   }
   occupied_device(const occupied_device&) = delete;
   occupied_device& operator=(const occupied_device&) = delete;
-  /// neighbour::hangs, or how long the kernel ran: "1999.8 ms".
+  /// neighbour::hangs, or how long the kernel ran, e.g. "1999.8 ms".
   [[nodiscard]] std::string now() const {
     if (is_busy()) return neighbour::hangs;
     if (!flags_->runs) return "it never ran";
@@ -74,7 +74,7 @@ class occupied_device {
   std::thread watch_;
 };
 
-/// Whether this process is a client of an MPS server.
+/// True if this process is a client of an MPS server.
 enum class mps_client { yes, no, unknown };
 
 /// Asks the daemon of this process's variables for its servers: it starts one for the first client.
@@ -84,7 +84,7 @@ mps_client client_by_control_program() {
   const int first = std::getc(output);
   while (std::getc(output) != EOF) continue;
   const int status = pclose(output);
-  constexpr int timed_out = 124;  // 125 to 127: it could not be run
+  constexpr int timed_out = 124;  // 125 to 127 mean that it could not be run
   if (!WIFEXITED(status) || WEXITSTATUS(status) >= timed_out) return mps_client::unknown;
   return status == 0 && std::isdigit(first) != 0 ? mps_client::yes : mps_client::no;
 }

@@ -18,8 +18,8 @@
 
 namespace cufault {
 
-/// Something a program does that can fail, with all that it needs: handle, operands, reference. One list of operations serves the matrix
-/// (harness/matrix) and the sweeps (harness/injection). Its end gives everything back.
+/// Something that a program does and that can fail, with its handle, operands and reference. The matrix (harness/matrix) and the sweeps
+/// (harness/injection) use one list of operations. The destructor releases everything.
 class operation {
  public:
   operation() = default;
@@ -27,32 +27,34 @@ class operation {
   operation(const operation&) = delete;
   operation& operator=(const operation&) = delete;
 
-  /// Loads the kernels that only check() launches: on a device that is full by then they could not be loaded, and the result could not be checked.
-  /// Called once, when a cell makes its operation ready, before the fault; not where the fault comes before the operation. Throws setup_failed.
+  /// Loads the kernels that only check() launches, since a full device could not load them later. Called once when a cell makes its
+  /// operation ready, before the fault; not if the fault comes before the operation. Throws setup_failed.
   virtual void load_for_check() {}
   virtual void prepare() {}  ///< before each make(): fresh numbers, on the device. Throws setup_failed
-  /// Directly before make(), with the fault there: what may not be open before, as the capture of a stream. Throws setup_failed.
+  /// Called directly before make(), under the fault: opens what may not be open earlier, such as the capture of a stream. Throws
+  /// setup_failed.
   virtual void enter() {}
   virtual status_record make() = 0;    ///< the operation, and nothing else. Does not wait for the device
   virtual product_result check() = 0;  ///< after a make() that succeeded: waits, and proves what it computed
   virtual product_result multiply() = 0;  ///< a product by its handle, or, where it has none, by a new one
 
-  /// What faults act on; null where the operation has none of its own.
+  /// The handle that faults act on; null if the operation has none.
   [[nodiscard]] virtual cublasHandle_t handle() const { return nullptr; }
   [[nodiscard]] virtual cublasLtHandle_t lt() const { return nullptr; }
-  /// Device memory that it reads, which cudaMalloc gave: a fault may free it, and the operation is then never destroyed.
+  /// Device memory of cudaMalloc that the operation reads. A fault may free it; the operation is then never destroyed.
   [[nodiscard]] virtual void* operand() const { return nullptr; }
 };
 
-/// Makes one, in a context that computes. May throw setup_failed; not_provoked where the device or the headers have no such operation.
+/// Makes an operation in a working context. May throw setup_failed; not_provoked if the device or the headers lack it.
 using make_operation = std::function<std::unique_ptr<operation>()>;
 
-/// For operations of a library whose headers the toolkit of the build need not have.
+/// For operations of a library whose headers the build may lack.
 [[noreturn]] inline std::unique_ptr<operation> without_headers() {
   throw not_provoked("cufault was built without the headers of this library");
 }
 
-/// Which handle an operation calls through, so that a fault can act on it. None: a call of the CUDA runtime or of another library, or one that makes a handle.
+/// The handle that an operation calls through, so that a fault can act on it. None: calls of the CUDA runtime or of another library, and
+/// calls that make a handle.
 enum class own_handle { none, cublas, cublaslt };
 
 struct operation_type {
@@ -67,24 +69,25 @@ struct operation_type {
   bool needs_context =
       true;  ///< a context must be there before it; false: the first one of a process makes it
   bool representative = false;  ///< remedies are tried with it in the full tier
-  /// Under a fault that lasts (isolation::lasting) its cells have a process each, because what other operations did before it in the process
-  /// changes its outcome.
+  /// Under a lasting fault (isolation::lasting) each cell has its own process, because earlier operations in the process change its
+  /// outcome.
   bool apart = false;
-  /// It takes managed memory: where no device memory is left, more than fits on the device. Such cells run only when they are named, as CASE/ARM.
+  /// Uses managed memory: on a full device more than fits. Such cells run only by name, as CASE/ARM.
   bool takes_managed_memory = false;
   bool uses_private_stream = false;   ///< it runs on a stream of its own, whatever the stream of its handle
   std::vector<std::string> claims{};  ///< that its sweep tests
   step_name product{"cublasSgemm", "split_k_by_same_handle"};  ///< operation::multiply() as a step
 };
 
-/// All operations linked into this program, by name.
+/// All operations linked into this program, sorted by name.
 const std::vector<operation_type>& all_operations();
-/// nullptr where there is none of that name.
+/// Null if there is none of that name.
 const operation_type* find_operation(const std::string& name);
-/// Why it cannot be registered; empty if it can.
+/// Why it cannot be registered; "" if it can.
 std::string defect_of(const operation_type& o);
 
-/// Adds operations at program start. One without a summary gets the name of its function. A malformed one ends the program with a line that says why.
+/// Adds operations at program start. The default summary is the name of the function. A malformed operation ends the program with a
+/// message.
 struct register_operations {
   register_operations(std::initializer_list<operation_type> all);
 };

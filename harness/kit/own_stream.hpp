@@ -9,7 +9,7 @@
 
 namespace cufault {
 
-/// A stream that does not wait for the legacy one, unless its flags say so. Throws setup_failed.
+/// A stream that does not synchronise with the legacy stream, unless its flags say so. Throws setup_failed.
 class own_stream {
  public:
   explicit own_stream(unsigned flags = cudaStreamNonBlocking) {
@@ -24,7 +24,7 @@ class own_stream {
   cudaStream_t stream_ = nullptr;
 };
 
-/// Gives a handle back the legacy stream and its own workspace at its end, before those that it had are gone.
+/// Restores a handle's legacy stream and default workspace at its end, before its present ones are destroyed.
 class stream_given_back {
  public:
   explicit stream_given_back(cublasHandle_t handle) : handle_(handle) {}

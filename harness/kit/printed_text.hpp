@@ -15,7 +15,7 @@
 
 namespace cufault {
 
-/// Keeps what the process prints to a descriptor, for as long as this lives; processes forked meanwhile are kept, too.
+/// Captures what this process and processes forked meanwhile print to a descriptor, while the object lives.
 class kept_output {
  public:
   explicit kept_output(int fd)  ///< throws setup_failed
@@ -30,7 +30,7 @@ class kept_output {
   kept_output(const kept_output&) = delete;
   kept_output& operator=(const kept_output&) = delete;
 
-  /// Since the last time.
+  /// Text since the last call.
   std::string take() {
     std::fflush(nullptr);
     std::string text;
@@ -51,7 +51,7 @@ struct printed_text {
   [[nodiscard]] bool empty() const { return out.empty() && err.empty(); }
 };
 
-/// What the process prints during the calls. It is printed again after them, so that the record has it too.
+/// Captures what the process prints during the calls, and prints it again for the record.
 template <class Calls>
 printed_text printed_by(Calls&& calls) {
   printed_text printed;

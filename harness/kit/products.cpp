@@ -33,7 +33,7 @@ product_result product(cublasHandle_t handle) {
   product_result result;
   product_operands on_device;
   cudaStream_t stream = nullptr;
-  cublasGetStream(handle, &stream);  // of a bad handle: none, and cublasSgemm has its say
+  cublasGetStream(handle, &stream);  // a bad handle has no stream, and cublasSgemm reports it
   if ((result.waited = prepare_product(fresh_seed(), &on_device, stream)) != cudaSuccess) return result;
   result.status = sgemm(handle, on_device);
   if (result.status != CUBLAS_STATUS_SUCCESS) return result;

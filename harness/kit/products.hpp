@@ -14,8 +14,8 @@
 
 namespace cufault {
 
-/// Result of a checked matrix product. As a step: the library's status where it failed, else that of the wait for it, else success and
-/// whether the numbers are right.
+/// Result of a checked matrix product. As a step: the library's status if it failed, else that of the wait, else success and whether the
+/// numbers are right.
 struct product_result {
   cublasStatus_t status = CUBLAS_STATUS_SUCCESS;
   cudaError_t waited = cudaSuccess;
@@ -25,30 +25,30 @@ struct product_result {
 };
 status_record record_of(const product_result& result);
 
-/// The same, and what else was seen of it.
+/// The same with further facts.
 struct product_with_facts {
   product_result result;
   fact_map facts{};
 };
 status_record record_of(const product_with_facts& seen);
 
-/// One product by cublasSgemm with the handle, on its stream, on fresh random numbers, checked
-/// (kernels/product.hpp). Needs no memory of its own. Does not wait before it calls cublasSgemm.
+/// One product by cublasSgemm with this handle and its stream, on new random numbers, checked (kernels/product.hpp). Allocates no memory.
+/// Does not wait before cublasSgemm.
 product_result product(cublasHandle_t handle);
 
-/// cublasSgemm alone, on operands that prepare_product() made before.
+/// cublasSgemm alone, on operands of prepare_product().
 cublasStatus_t sgemm(cublasHandle_t handle, const product_operands& on);
 
-/// A product of other extents, in device memory that it allocates: a long k makes cuBLAS split it, which takes a workspace.
+/// A product of other extents in device memory that it allocates: cuBLAS splits a long k, which needs a workspace.
 class large_product {
  public:
   explicit large_product(const product_extents& extents);  ///< throws setup_failed
   ~large_product();
   large_product(const large_product&) = delete;
   large_product& operator=(const large_product&) = delete;
-  /// Fresh numbers, then cublasSgemm, both on the handle's stream, and back at once. Returns cublasSgemm's status.
+  /// Starts new numbers and cublasSgemm on the handle's stream, without waiting. Returns cublasSgemm's status.
   cublasStatus_t start(cublasHandle_t handle);
-  /// Waits for the device, then checks what start() computed.
+  /// Waits for the device, then checks the result.
   product_result finish();
   product_result multiply(cublasHandle_t handle);  ///< start and finish
   [[nodiscard]] std::size_t bytes() const { return product_bytes(extents_); }
@@ -59,14 +59,14 @@ class large_product {
   product_result result_;
 };
 
-/// For set-up. The end of the process gives it back: many arms leave a context in which nothing can be freed.
+/// For set-up. Only the end of the process releases it: many arms leave a context in which nothing can be freed.
 cublasHandle_t new_handle();
 
-/// The work that most remedies have to make possible again: observes a cublasCreate, a product by the new handle, and its
-/// cublasDestroy. Returns what cublasCreate returned.
+/// The work that most remedies must make possible again: observes cublasCreate, a product by the new handle, and cublasDestroy. Returns the
+/// status of cublasCreate.
 cublasStatus_t create_and_multiply();
 
-/// The body of controls without a GPU: both libraries are asked for their version.
+/// Body of controls without a GPU: asks both libraries for their version.
 void libraries_answer(trial& t);
 
 }  // namespace cufault

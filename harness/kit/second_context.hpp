@@ -7,7 +7,7 @@
 
 namespace cufault {
 
-/// A second context of a device beside the primary one, current for as long as it lives. Throws setup_failed.
+/// A second context of a device beside the primary one, current while the object lives. Throws setup_failed.
 class second_context {
  public:
   explicit second_context(int device) {

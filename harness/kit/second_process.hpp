@@ -9,8 +9,8 @@
 
 namespace cufault {
 
-/// This program, started again by one of its own commands (`cufault WORDS...`), with a channel of lines to it. It ends with this process, not with
-/// the thread that started it.
+/// Runs a command of this program (`cufault WORDS...`) with a channel of lines to it. It ends with this process, not with the thread that
+/// started it.
 class second_process {
  public:
   explicit second_process(
@@ -18,19 +18,19 @@ class second_process {
   ~second_process() { end(); }
   second_process(const second_process&) = delete;
   second_process& operator=(const second_process&) = delete;
-  /// Its next line, without its end; empty where it says nothing more.
+  /// Its next line without newline; "" at its end.
   std::string hear();
-  /// Asks it for the next line. False where it has ended.
+  /// Requests the next line. Returns false if the process has ended.
   bool ask();
-  /// Closes the channel, and returns when the process has ended: how, as "exit 0"; nothing where it had ended before.
+  /// Closes the channel and waits for the end. Returns how the process ended, e.g. "exit 0"; nullopt if it had ended before.
   std::string end();
 
-  /// For the process: prints a line, and waits until the next is asked for. False where there is none to come.
+  /// In that process: prints a line and waits for the next request. Returns false if none will come.
   static bool say(const std::string& line);
 
  private:
   pid_t process_ = -1;
-  int talk_ = -1;  // closing it lets the process go
+  int talk_ = -1;  // closing it releases the process
 };
 
 }  // namespace cufault

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// That the kernels that break on purpose do, each in a process of its own, and that the others break nothing.
+// Checks in separate processes that failing kernels fail as intended, and that the others damage nothing.
 #include "kernels/faults.hpp"
 
 #include "kernels/compare.hpp"
@@ -28,7 +28,7 @@
 namespace cufault {
 namespace {
 
-/// Words of device memory, zeroed, a stream that waits for no other, and how long its work takes.
+/// Zeroed words of device memory, an independent stream, and the duration of its work.
 class fault_kernels : public testing::Test {
  protected:
   static constexpr std::size_t words = 10'000;
@@ -72,7 +72,7 @@ class fault_kernels : public testing::Test {
     EXPECT_EQ(cudaEventElapsedTime(&elapsed, begin, end), cudaSuccess);
     return elapsed;
   }
-  /// Whether `holds` became true before a deadline that is far beyond what it takes.
+  /// True if `holds` became true before a deadline far beyond the expected time.
   template <class Query>
   static bool becomes(const Query& holds) {
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
@@ -110,7 +110,7 @@ TEST_F(fault_kernels, wait_until_they_are_told_to_go_on) {
   const float waited = milliseconds([&] {
     const cudaError_t launched = launch_wait(flag, stream, at_most_ms);
     EXPECT_TRUE(becomes([&] { return cudaEventQuery(begin) == cudaSuccess; })) << "the stream never began";
-    // The device works for 50 ms on another stream, from beginning to end, and the kernel still waits.
+    // The device works for 50 ms on another stream, and the kernel still waits afterwards.
     EXPECT_EQ(launch_delay(other, 50), cudaSuccess);
     EXPECT_TRUE(becomes([&] { return cudaStreamQuery(other) == cudaSuccess; }))
         << "the other stream never ended";
@@ -172,7 +172,7 @@ TEST_F(fault_kernels, scribble_over_what_others_write_meanwhile) {
   cudaStreamDestroy(other);
 }
 
-// ---- those that break ----
+// ---- failing kernels ----
 
 struct breakage {
   const char* name;
@@ -188,7 +188,7 @@ constexpr std::array<breakage, 4> breakages{{
 
 constexpr const char* break_option = "--break";
 
-/// In the child: 0 if it broke as it should, after the calls that follow the launch.
+/// In the child: 0 if the context failed as intended, after the calls that follow the launch.
 int break_context(const std::string& name) {
   for (const breakage& b : breakages) {
     if (name != b.name) continue;

@@ -9,7 +9,7 @@
 
 namespace cufault {
 
-/// main() of tests that need a GPU: 77, and one line that says so, where there is none.
+/// main() of tests that need a GPU: without one returns 77 after a message.
 inline int gpu_main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
   int devices = 0;

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// The oracle of every checked product, on a GPU: that it accepts a right product, and that it fires.
+// The oracle of every checked product, on a GPU: accepts a right product, and fires.
 #include "kernels/product.hpp"
 
 #include "kernels/tests/gpu_main.hpp"

@@ -109,7 +109,7 @@ TEST(argument_table, describes_what_is_checked_beforehand) {
   EXPECT_EQ(rows.at("product_of lda of -1").described->a.leading_dimension, -1);
   EXPECT_EQ(rows.at("product_of transa of 99").described->a_op, static_cast<cublasOperation_t>(99));
   EXPECT_EQ(rows.at("product_of C null").described->c.data, nullptr);
-  // No product tells of a handle.
+  // A product's description has no handle.
   EXPECT_FALSE(rows.at("product_of handle null").described);
   const buffers none{buffers::without_memory{}};
   for (const row& r : rows_of("product_of", product_of, names, none, depth::everything, nullptr, CUBLAS_OP_N,
@@ -125,7 +125,7 @@ TEST(argument_table, reaches_for_no_memory_where_only_the_host_is_to_check) {
   EXPECT_LT(made(depth::checked_on_the_host).size(), made(depth::everything).size());
 }
 
-/// What the only argument of a role is changed to at either depth.
+/// Changed values of the only argument of a role, in either depth.
 template <class A>
 std::vector<std::string> changes(const argument& about, depth how_deep, const std::vector<argument>& all = {},
                                  A valid = {}) {
@@ -135,7 +135,7 @@ std::vector<std::string> changes(const argument& about, depth how_deep, const st
   return words;
 }
 
-/// "of 0: 0", with "wrong" where the documentation says so.
+/// Values such as "of 0: 0", with "wrong" if the documentation says so.
 std::vector<std::string> values(role what, std::int64_t least = 0, depth how_deep = depth::everything) {
   const buffers none{buffers::without_memory{}};
   std::vector<std::string> all;
@@ -266,7 +266,7 @@ TEST(argument_table, judges_what_was_foretold) {
   EXPECT_FALSE(right(returned(f::silent, invalid)));
   EXPECT_FALSE(predicted_correctly(returned(f::caution, ok, c)));
   EXPECT_FALSE(predicted_correctly(returned(f::not_asked, ok, c)));
-  // Nothing is due of an empty product, and two results in one place are never right.
+  // An empty product has nothing to write, and two results in one place are never right.
   row_end empty = returned(f::nothing, ok);
   empty.due = false;
   EXPECT_TRUE(right(empty));
@@ -331,7 +331,7 @@ TEST(argument_table, counts_the_faulty_calls_that_a_look_beforehand_finds) {
       wrong(role::stride, returned(f::nothing, ok, written_where::c | written_where::outside)),
       wrong(role::enumeration, returned(f::nothing, ok, written_where::c)),
       wrong(role::size, returned(f::refused, ok, written_where::c)),
-      // No look at shapes and types tells of these.
+      // Shapes and types alone do not predict these.
       wrong(role::input, crashed(f::nothing)), wrong(role::size, returned(f::not_asked, invalid))};
   EXPECT_EQ(found_beforehand(rows), (std::map<std::string, found_count>{{"", {2, 1}},
                                                                         {"count", {1, 1}},

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// The oracle for products of any type, on a GPU and without cuBLAS: that it accepts the right numbers, and that it fires.
+// The oracle for products of any type, on a GPU and without cuBLAS: accepts right numbers, and fires.
 #include "harness/kit/checked_product.hpp"
 
 #include "kernels/tests/gpu_main.hpp"
@@ -30,7 +30,7 @@ argument_check::product described() {
   return p;
 }
 
-/// Elements of C that are right, others, and what is between them.
+/// Right elements of C, wrong ones, and its gaps.
 class checked : public testing::Test {
  protected:
   static void write(void* to, cudaDataType type, const std::vector<double>& numbers) {
@@ -40,11 +40,11 @@ class checked : public testing::Test {
   void write_c(std::size_t index, double number) {
     write(static_cast<std::byte*>(on.c.data()) + 2 * index, CUDA_R_16BF, {number});
   }
-  /// As a library would that does it right.
+  /// Works like a correct library.
   cublasStatus_t multiply() {
     const auto c = multiplied(on.described(), 1, on.a.get(), on.b.get(), 0, on.c.get());
     for (std::size_t i = 0; i < c.size(); ++i)
-      if (c[i] == c[i]) write_c(i, c[i]);  // not where C has a gap
+      if (c[i] == c[i]) write_c(i, c[i]);  // not in a gap of C
     return CUBLAS_STATUS_SUCCESS;
   }
   checked_product on{described()};
@@ -94,7 +94,7 @@ TEST_F(checked, is_wrong_where_a_gap_was_written) {
 TEST_F(checked, is_wrong_where_a_gap_was_written_with_nan) {
   on.by([&] {
     const cublasStatus_t status = multiply();
-    write_c(3, std::numeric_limits<double>::quiet_NaN());  // of other bits than the poison
+    write_c(3, std::numeric_limits<double>::quiet_NaN());  // other bits than the poison's
     return status;
   });
   EXPECT_THAT(on.wrong(), ElementsAre(3));

@@ -11,7 +11,7 @@
 namespace cufault {
 namespace {
 
-/// A device that hands out granules, keeps a remainder that nobody can have, and may be told to misbehave.
+/// A device that gives out granules, keeps an unusable remainder, and can misbehave.
 class fake_device final : public device_memory {
  public:
   explicit fake_device(std::uint64_t total, std::uint64_t unavailable = 0)
@@ -42,7 +42,7 @@ class fake_device final : public device_memory {
   void lift_limit() override { limit.reset(); }
   [[nodiscard]] std::uint64_t taken() const { return taken_; }
 
-  bool has_budget = false;  // as in an injected counterpart
+  bool has_budget = false;  // like an injected counterpart
   std::optional<std::uint64_t> limit;
 
   std::uint64_t others = 0;
@@ -185,7 +185,7 @@ TEST(renewable_pressure, moves_nothing_where_nothing_changed) {
 
 TEST(renewable_pressure, squeezes_again_where_the_driver_gave_back_what_it_had_kept) {
   fake_device device(10_GiB);
-  device.others = 128_MiB;  // of the driver, which says that it is taken
+  device.others = 128_MiB;  // held by the driver, which reports it as used
   device.largest_block = 8_GiB;
   device.on_ask = [&] {
     if (device.allocations > 0) device.others = 0;  // once an allocation has failed
