@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// The calls of memory.create_under_pressure/control_lazy and nothing else: what a trial's cost is measured
-// against.
+// Makes only the calls of memory.create_under_pressure/control_lazy, as reference for the cost of a trial.
 #include "kernels/product.hpp"
 
 #include <cublas_v2.h>

@@ -1,12 +1,12 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// create_rate: how many fresh processes a second can each create a context and a cuBLAS handle on this machine, and how long a further
-// handle takes. No bar: it is what a sweep, which does that for each call it fails, is compared with.
+// create_rate: how many new processes per second can create a context and a cuBLAS handle, and how long a further handle takes. Reference
+// for the speed of sweeps, which do this for each failed call. Has no bar.
 //   processes/N   forked, N at a time, reaped: with the libraries loaded before the fork
 //   further       cublasCreate in a process that has a handle; median of 10 in each process
-// Nothing is destroyed: the processes end at once, and the driver clears up within the time measured.
+// Nothing is destroyed: processes end at once, and the driver's clean-up is part of the time.
 //   create_rate [--tiny] [--benchmark_out=FILE.json] [other options of Google Benchmark]
-// --tiny: each twice, for a test.
+// --tiny: two repetitions, for a test.
 #include "harness/benchmarks/samples.hpp"
 #include "harness/system/shared_memory.hpp"
 
@@ -47,10 +47,10 @@ struct creation {
   const char* failed = "it did not come so far";
   int code = 0;
   double context = 0, handle = 0;    // milliseconds
-  std::array<double, 10> further{};  // likewise
+  std::array<double, 10> further{};  // milliseconds
 };
 
-/// In a forked process. Returns as soon as something fails.
+/// Runs in a forked process. Returns at the first failure.
 void create(create_function* create_handle, bool with_further, creation& here) {
   const auto timed = [&](const char* what, double& milliseconds, const auto& call) {
     here.failed = what;
@@ -76,9 +76,9 @@ struct job {
 };
 constexpr std::array jobs{job{"processes/1", 1, 4}, job{"processes/4", 4, 16}, job{"further", 1, 1, true}};
 
-/// Seconds from the first fork to the last process that is gone; what they saw goes to `all`, which they share with this process.
+/// Seconds from the first fork to the end of the last process. Processes write their results to `all`, which is shared.
 double run(const job& what, creation* all) {
-  // Nothing of CUDA runs in this process: loading is all.
+  // This process only loads the libraries and calls nothing of CUDA.
   static create_function* const loaded = load_cublas();
   if (loaded == nullptr) throw std::runtime_error("no cuBLAS could be loaded");
   const auto start = clock_type::now();

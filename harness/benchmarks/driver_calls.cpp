@@ -1,10 +1,11 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// The process that injector_cost measures: makes driver calls as programs and libraries do, and says what they took.
+// The process that injector_cost measures: makes driver calls like programs and libraries, and reports their times.
 //   driver_calls --cpu N [--cupti] [--stand-in]
-// The thread that makes the calls is pinned to CPU N, those that the driver has started are not. --cupti counts every driver call through a CUPTI callback; --stand-in: the driver has no device. Says one line of JSON when it is
-// ready, {"unavailable": why} or what it has; then for each word that it reads, the name of a piece of work, a line with the calls
-// made in a slice of time, the nanoseconds they took, and how many driver calls for each of them the injector or CUPTI counted.
+// The calling thread is pinned to CPU N, threads of the driver are not. --cupti counts every driver call by a CUPTI callback; --stand-in:
+// the driver has no device. Prints one line of JSON when ready: {"unavailable": why} or its pieces of work. Then each word read names a
+// piece of work; the answer has the calls made in a slice of time, their nanoseconds, and driver calls per call as counted by the injector
+// or CUPTI.
 #include <cublas_v2.h>
 #include <cuda.h>
 #include <fmt/format.h>
@@ -54,7 +55,7 @@ Function* symbol(void* in, const char* name) {
   return reinterpret_cast<Function*>(found);
 }
 
-// The headers' macros make some names carry a version.
+// The headers' macros add a version to some names.
 #define CUFAULT_SYMBOL(in, name) CUFAULT_SYMBOL_EXPANDED(in, name)
 #define CUFAULT_SYMBOL_EXPANDED(in, name) symbol<decltype(::name)>(in, #name)
 
@@ -63,7 +64,7 @@ void must(int result, const char* call) {
 }
 #define CUFAULT_CALL(in, name, ...) must(static_cast<int>(CUFAULT_SYMBOL(in, name)(__VA_ARGS__)), #name)
 
-// ---- who counts ----
+// ---- counters ----
 
 #ifdef CUFAULT_HAVE_CUPTI_HEADER
 thread_local std::array<std::uint64_t, CUPTI_DRIVER_TRACE_CBID_SIZE> cupti_counts{};
@@ -73,7 +74,7 @@ void CUPTIAPI count_call(void*, CUpti_CallbackDomain, CUpti_CallbackId function,
 }
 
 void start_cupti() {
-  // By the name of the header's toolkit, or by the one that a toolkit's folder has.
+  // The name in the header's toolkit, else the name in a toolkit's folder.
   void* cupti = dlopen(("libcupti.so." + std::to_string(CUDA_VERSION / 1000)).c_str(), RTLD_NOW);
   if (cupti == nullptr) cupti = library("libcupti.so");
   CUpti_SubscriberHandle subscriber{};
@@ -96,7 +97,7 @@ std::uint64_t cupti_total() {
 #endif
 
 std::uint64_t injector_total() {
-  // Asked for at run time: it is there in a process that the injector was preloaded into.
+  // Resolved at run time: exists only with the injector preloaded.
   static auto* const calls = reinterpret_cast<decltype(&cufault_calls)>(dlsym(RTLD_DEFAULT, "cufault_calls"));
   static auto* const injections =
       reinterpret_cast<decltype(&cufault_injections)>(dlsym(RTLD_DEFAULT, "cufault_injections"));
@@ -107,7 +108,7 @@ std::uint64_t injector_total() {
 
 // ---- the work ----
 
-/// `chunk` calls between two looks at the clock; `behind` is not timed.
+/// Makes `chunk` calls between two looks at the clock; `behind` runs untimed after them.
 struct piece_of_work {
   int chunk;
   nanoseconds slice;
@@ -115,7 +116,7 @@ struct piece_of_work {
   std::function<void()> behind = [] {};
 };
 
-/// A line for injector_cost. The first chunk brings back what other processes drove out of caches, and is not timed.
+/// A line for injector_cost. The first chunk refills caches and is not timed.
 std::string run_slice(const piece_of_work& work, const std::function<std::uint64_t()>& counted) {
   const std::uint64_t before = counted();
   work.make(work.chunk);
@@ -136,7 +137,7 @@ std::string run_slice(const piece_of_work& work, const std::function<std::uint64
 }
 
 constexpr nanoseconds short_slice{5e6}, long_slice{10e6};
-// Fewer than the 1024 launches behind which the driver makes the caller wait.
+// Below 1024 pending launches the driver does not block the caller.
 constexpr int queued = 256;
 
 class work_list {
@@ -150,7 +151,7 @@ class work_list {
     }
     open_context();
     add_current_context();
-    add_products();  // last: what has no cuBLAS goes without
+    add_products();  // last, since cuBLAS may be missing
   }
 
   std::map<std::string, piece_of_work> work;
@@ -208,7 +209,7 @@ class work_list {
                               for (int i = 0; i < calls; ++i)
                                 failed |= launch(kernel, 1, 1, 1, 1, 1, 1, 0, stream, nullptr, nullptr);
                               if (kernel != nullptr)
-                                must(failed, "cuLaunchKernel");  // the stand-in returns what it was given
+                                must(failed, "cuLaunchKernel");  // the stand-in returns its argument
                             },
                             behind};
   }
@@ -219,7 +220,7 @@ class work_list {
     add_cheap("context/proc_address", by_proc_address<current>("cuCtxGetCurrent"));
   }
 
-  /// One after the other into the same matrix, as a program's layers would.
+  /// Products one after another into one matrix, like the layers of a program.
   void add_products() try {
     constexpr int extent = 32;
     constexpr std::size_t elements = extent * extent;
@@ -262,7 +263,7 @@ class work_list {
   std::function<void()> finish_;
 };
 
-/// This thread alone: its driver's threads go on elsewhere.
+/// Pins this thread alone; the driver's threads run elsewhere.
 void pin_to(int cpu) {
   cpu_set_t one;
   CPU_ZERO(&one);

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// What it costs to keep and read the history of many runs: 1,000 runs of 1,000 arms unless told otherwise; made up, of no GPU. `add` is of
-// one run; a report is over all runs, read from files. With --repetitions, `add` is measured with the last N runs, and the others N times, all with one history;
-// peak memory only rises, so that its later samples are of all before them, too.
+// Cost of keeping and reading a history of many runs, by default 1,000 made-up runs of 1,000 arms. `add` is for one run; a report covers
+// all runs, read from files. With --repetitions N, `add` is measured for the last N runs, and the other steps N times with one history.
+// Peak memory only rises: later samples include earlier ones.
 //   history_cost [--runs N] [--arms N] [--repetitions N] [--benchmark_out=FILE.json] [other options of Google Benchmark]
 #include "harness/benchmarks/samples.hpp"
 #include "harness/system/process.hpp"
@@ -53,7 +53,7 @@ call_record call(const char* api, const std::string& status, bool after_remedy =
   return c;
 }
 
-/// Of this process, and of those that it ran.
+/// CPU seconds of this process and its children.
 double cpu_seconds() {
   double all = 0;
   for (const auto whose : {RUSAGE_SELF, RUSAGE_CHILDREN}) {
@@ -65,7 +65,7 @@ double cpu_seconds() {
   return all;
 }
 
-/// A run of four stacks in turn; one arm in ten races, one in fifty flakes, one in twenty changes with the stack.
+/// A run: four stacks in turn; one arm in ten races, one in fifty flakes, one in twenty changes with the stack.
 std::string record_of(int run, int arms) {
   record r;
   r.version = "0.1.0";
@@ -113,7 +113,7 @@ std::string record_of(int run, int arms) {
   return record_text(r);
 }
 
-/// Wall time, and CPU time beside it, of each repetition.
+/// Wall and CPU time of each repetition.
 struct times {
   std::vector<double> seconds{}, cpu_ms{};
 
@@ -127,7 +127,7 @@ struct times {
   }
 };
 
-/// Of `cufault history`, which lies beside this program.
+/// Runs `cufault history`, which lies beside this program.
 void run_history(std::vector<std::string> words) {
   words.insert(words.begin(), {fs::read_symlink("/proc/self/exe").parent_path() / "cufault", "history"});
   spawn_options started;
@@ -137,7 +137,7 @@ void run_history(std::vector<std::string> words) {
   if (ended.how != ending::exited || ended.exit_code != 0) throw std::runtime_error(ended.stderr_text);
 }
 
-constexpr int at_once = 50;  // files of runs: all of them would fill the disk
+constexpr int at_once = 50;  // files of runs; all together would fill the disk
 
 std::vector<std::string> written(const fs::path& folder, int first, int last, int arms) {
   std::vector<std::string> files;
@@ -195,7 +195,7 @@ int main(int argc, char** argv) try {
   const temporary_folder folder("cufault-history-cost-");
   const fs::path file = folder.path() / "history.db";
 
-  times last_adds;  // the file only grows
+  times last_adds;  // only the last ones, since the file grows
   for (int first = 0, last = 0; first < runs; first = last) {
     last = first < runs - repetitions ? std::min(first + at_once, runs - repetitions) : first + 1;
     std::vector<std::string> words = written(folder.path(), first, last, arms);

@@ -1,12 +1,11 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// injector_cost: what libcufault.so costs each driver call, beside a CUPTI callback that counts as it does.
-// One process for each setting (driver_calls.cpp), all alive at once, whose calling threads are pinned to the same CPU. In each of many turns every
-// one is asked, one after the other in an order drawn at random, for a slice of a few milliseconds; what is compared is compared with nothing
-// preloaded in the same turn, so that what changes meanwhile changes both. A round is the median of its turns, and ends with its processes: another
-// round has other addresses.
-// Nothing preloaded is measured twice in each turn: what two that are alike differ by is there to compare with.
-// Without a GPU the tests' fake driver stands in, where it was built: that shows the thunk's own cost, and has no CUPTI.
+// injector_cost: what libcufault.so adds to each driver call, beside a CUPTI callback that counts too. Each setting has a process
+// (driver_calls.cpp); all live at once, with their calling threads pinned to one CPU. In each of many turns every process runs a slice of a
+// few milliseconds, in random order. Results are compared with an unpreloaded process of the same turn, so that common changes cancel. A
+// round is the median of its turns; the next round has new processes with other addresses. The unpreloaded process runs twice in each turn:
+// the difference of the two is the noise. Without a GPU the tests' fake driver stands in, if it was built: this shows the thunk's own cost,
+// without CUPTI.
 //   injector_cost [--tiny] [--benchmark_out=FILE.json] [other options of Google Benchmark]
 // --tiny: one round of few turns, for a test; the figures mean nothing.
 #include "harness/benchmarks/samples.hpp"
@@ -49,7 +48,7 @@ using namespace cufault;
 namespace fs = std::filesystem;
 using json = nlohmann::ordered_json;
 
-// ---- what is compared ----
+// ---- settings ----
 
 struct setting {
   std::string name;  ///< ci/bench says what it is
@@ -58,7 +57,7 @@ struct setting {
   bool watched = false;  ///< as `cufault why` watches calls
 };
 
-/// {"rules": [...]} of 100 rules that would say so if they acted, which driver_calls takes for an error.
+/// {"rules": [...]} with 100 rules. If one acts, driver_calls reports an error.
 std::string hundred(const std::function<json(int)>& rule) {
   json rules;
   for (int i = 0; i < 100; ++i) {
@@ -69,7 +68,7 @@ std::string hundred(const std::function<json(int)>& rule) {
   return rules.dump();
 }
 
-/// Of functions that neither driver_calls nor a product calls.
+/// Rules for functions that neither driver_calls nor a product calls.
 std::string rules_elsewhere() {
   std::vector<std::string_view> names;
   for (const auto& function : injector::driver_functions())
@@ -80,7 +79,7 @@ std::string rules_elsewhere() {
   });
 }
 
-/// Of every function, under a condition that no call meets.
+/// Rules for every function, under a condition that no call meets.
 std::string rules_of_all(const char* condition, const std::function<json(int)>& value) {
   return hundred([&](int i) {
     json rule{{"function", "cu*"}};
@@ -136,10 +135,10 @@ struct slice {
   double counted = 0;      ///< driver calls that the injector or CUPTI counted for each
 };
 
-/// Ends when it is destroyed, or with this process.
+/// A process that ends with this object, or with this process.
 class measured_process {
  public:
-  /// `stand_in`: the folder of a libcuda.so.1 to take instead of the driver, or empty.
+  /// `stand_in`: folder of a libcuda.so.1 to use instead of the driver, or "".
   measured_process(const setting& of, const std::string& stand_in, int cpu) : name_(of.name), cpu_(cpu) {
     std::array<int, 2> ends{};
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0)
@@ -171,7 +170,7 @@ class measured_process {
   measured_process(const measured_process&) = delete;
   measured_process& operator=(const measured_process&) = delete;
 
-  /// What it said when it was ready. To be asked before any slice.
+  /// The first line of the process. Call it before any slice.
   const json& ready() {
     if (ready_.is_null()) {
       ready_ = json::parse(line(), nullptr, false);
@@ -217,12 +216,12 @@ class measured_process {
 
 struct plan {
   std::string stand_in;
-  std::vector<setting> settings;  // nothing preloaded is the first
+  std::vector<setting> settings;  // the first preloads nothing
   std::vector<std::string> work;
   int rounds = 20, turns = 20, cpu = 0;
 };
 
-/// The last that this process may use: the first ones take more of a machine's interrupts.
+/// The last CPU that this process may use: the first ones handle more interrupts.
 int cpu_to_use() {
   cpu_set_t allowed;
   CPU_ZERO(&allowed);
@@ -233,7 +232,7 @@ int cpu_to_use() {
   return cpu;
 }
 
-/// Tries what this machine has, in processes that end at once.
+/// Tests what this machine offers, in short-lived processes.
 plan make_plan(bool tiny) {
   plan p;
   p.cpu = cpu_to_use();
@@ -299,7 +298,7 @@ void run_round(const plan& p, std::mt19937& random, results& found) {
       const setting& by = p.settings[which];
       if ((by.injector || by.cupti) && counted[which] < 1 && !work.starts_with("product"))
         throw std::runtime_error(fmt::format("{}, {}: not every call was counted", work, by.name));
-      std::vector<double> kept;  // compared within a turn
+      std::vector<double> kept;  // differences within a turn
       for (std::size_t turn = 0; turn < nanoseconds[which].size(); ++turn)
         kept.push_back(nanoseconds.front()[turn] / nanoseconds[which][turn]);
       found[work][by.name].push_back({median(nanoseconds[which]), median(kept), counted[which]});

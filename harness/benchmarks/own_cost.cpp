@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 // own_cost: what a trial and a squeeze cost on this machine.
-//   trial    beside a bare process that makes the same calls; 20 rounds, each in an order drawn at random, and the bare
-//            process twice in each: what two that are alike differ by is there to compare with
-//   squeeze  all device memory but 2 MiB is held; 20 times, each in a fresh process
+//   trial    beside a bare process with the same calls; 20 rounds in random order. The bare process runs twice in each:
+//            the difference of the two is the noise
+//   squeeze  holds all device memory but 2 MiB; 20 times, each in a new process
 //   own_cost [--tiny] [--benchmark_out=FILE.json] [other options of Google Benchmark]
 // --tiny: two rounds, for a test.
 #include "harness/benchmarks/samples.hpp"
@@ -53,7 +53,7 @@ double bare_process_seconds() {
   return run_once({beside() / "bare_create"}) / 1000;
 }
 
-/// As `cufault run` makes it, with the look at the device's memory before and after.
+/// A trial as `cufault run` makes it, with both checks of device memory.
 double trial_seconds() {
   static const nvml management;
   static const std::string uuid =

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// What libcufault.so, without a rule, costs a process beside its driver calls: an allocation, a getenv, a fork beside 256 threads that called
-// the driver; what cufault_set_rules costs; and what a call of a library's function costs, on the tests' stand-in for cuBLAS, which does nothing:
-// under rules for the library, it is the cost on the CPU alone. Needs no GPU. Bare processes are measured twice in each round, so that the difference of two
-// alike is there to compare with; rounds are shuffled, all processes are pinned to one core.
+// What libcufault.so without a rule adds to a process apart from driver calls: an allocation, a getenv, a fork beside 256 threads that
+// called the driver. Also the cost of cufault_set_rules, and of a library call under rules for the library, on the tests' stand-in for
+// cuBLAS, which does nothing. Needs no GPU. Bare processes run twice in each round: their difference is the noise. Rounds are shuffled; all
+// processes are pinned to one core.
 //   process_cost [--tiny] [--benchmark_out=FILE.json] [other options of Google Benchmark]
 // --tiny: one round of short slices, for a test; the figures mean nothing.
 #include "harness/benchmarks/samples.hpp"
@@ -68,7 +68,7 @@ using figures = std::array<double, measures.size()>;
 
 int slices = 11;
 
-/// Nanoseconds of one; the least of all slices.
+/// Nanoseconds of one repetition; the least of all slices.
 template <class Work>
 double nanoseconds(int count, Work work) {
   double least = 1e300;
@@ -111,8 +111,7 @@ double cpu_microseconds() {
   return static_cast<double>(spent.tv_sec) * 1e6 + static_cast<double>(spent.tv_nsec) / 1e3;
 }
 
-/// Of one call, on average of 10,000: the bar is for a test suite that sets rules so often, not for the fastest of its calls. CPU time of
-/// the process, so that programs beside it do not count.
+/// Microseconds of one call, averaged over 10,000: a test suite sets rules that often. CPU time, so that other programs do not count.
 double set_rules_microseconds(const char* rules, bool tiny) {
   auto* set = reinterpret_cast<decltype(cufault_set_rules)*>(dlsym(RTLD_DEFAULT, "cufault_set_rules"));
   if (set == nullptr) return 0;
@@ -138,7 +137,7 @@ library_call library_nanoseconds() {
   int version = 0;
   float c = 0;
   void* user = dlopen(CUFAULT_BLAS_USER, RTLD_NOW | RTLD_LOCAL);
-  found<int(float*)>(user, "user_multiplies")(&c);  // the first file that calls it
+  found<int(float*)>(user, "user_multiplies")(&c);  // the first file to call it
   auto* looked_up =
       found<decltype(cublasGetVersion_v2)>(dlopen(CUFAULT_BLAS, RTLD_NOW), "cublasGetVersion_v2");
   return {

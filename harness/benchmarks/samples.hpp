@@ -16,17 +16,17 @@
 #include <utility>
 #include <vector>
 
-/// Samples that a program took by itself, as Google Benchmark writes them: --benchmark_out=FILE is what ci/bench reads.
+/// Writes a program's own samples in the format of Google Benchmark: ci/bench reads --benchmark_out=FILE.
 namespace cufault {
 
-/// Of at least one number.
+/// Requires at least one number.
 inline double median(std::vector<double> of) {
   std::sort(of.begin(), of.end());
   const auto half = of.size() / 2;
   return of.size() % 2 != 0 ? of[half] : (of[half - 1] + of[half]) / 2;
 }
 
-/// A benchmark by manual time, with a repetition for each sample; of each counter, too. No samples: nothing.
+/// Adds a benchmark with manual time, with a repetition for each sample, and one for each counter. Without samples adds nothing.
 inline void add_samples(const std::string& name, benchmark::TimeUnit unit, std::vector<double> seconds,
                         std::map<std::string, std::vector<double>> counters = {}) {
   if (seconds.empty()) return;
@@ -46,8 +46,8 @@ inline void add_samples(const std::string& name, benchmark::TimeUnit unit, std::
       ->Unit(unit);
 }
 
-/// Takes the options of Google Benchmark, which are its own to read, and leaves the others. False, and the option named on stderr, where
-/// it does not know one. Keeps a pointer to the first word.
+/// Removes the options of Google Benchmark from `words`. Returns false for an unknown one, after an error on stderr. Keeps a pointer to the
+/// first word.
 inline bool take_benchmark_options(std::vector<std::string>& words) {
   std::vector<char*> its{words[0].data()};
   for (std::string& word : words)

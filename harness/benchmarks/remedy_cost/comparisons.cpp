@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// The work that remedies are measured on. A remedy of the matrix has its name there (cases/remedies); the others are called by what a
-// program does.
+// The work on which remedies are measured. Remedies of the matrix keep their names (cases/remedies); others are named by what a program
+// does.
 #include "harness/benchmarks/remedy_cost/comparisons.hpp"
 
 #include "harness/benchmarks/remedy_cost/products.hpp"
@@ -39,14 +39,13 @@ template <class Call>
 std::function<bool()> proof(std::shared_ptr<timed_product> p, Call call) {
   return [p = std::move(p), call = std::move(call)] {
     p->poison();
-    CUFAULT_REQUIRE(
-        cudaDeviceSynchronize());  // the call may be on a stream that does not wait for the legacy one
+    CUFAULT_REQUIRE(cudaDeviceSynchronize());  // the call's stream may not wait for the legacy one
     call();
     return p->right();
   };
 }
 
-/// `call` again and again.
+/// Repeats `call`.
 template <class Call>
 std::function<void(int)> repeated(Call call) {
   return [call = std::move(call)](int calls) {
@@ -74,7 +73,7 @@ running by_own_handle(
   return product_by(p, [p, handle] { p->by_gemm_ex(handle.get()); });
 }
 
-/// cublasLtMatmul by a handle and workspace of its own.
+/// cublasLtMatmul with its own handle and workspace.
 running by_lt(const std::shared_ptr<timed_product>& p, std::size_t workspace_bytes) {
   const auto call = std::make_shared<lt_product_call>(*p, workspace_bytes);
   return product_by(p, [p, call] { call->multiply(); });
@@ -173,7 +172,7 @@ comparison batch_in_parts(std::int64_t batch, std::int64_t width) {
           }};
 }
 
-/// The product with operands of its own.
+/// The product with its own operands.
 running with_own_operands(const number_kind& kind, const shape& s) {
   if (kind.ab == CUDA_R_8F_E4M3) return by_lt(std::make_shared<timed_product>(kind, s, true), 32 * mib);
   return by_own_handle(std::make_shared<timed_product>(kind, s));
@@ -194,8 +193,8 @@ comparison other_types(const shape& s) {
           }};
 }
 
-/// A training step of layers X(i+1) = W X(i) in FP16: forward, then of each layer both products of its backward pass.
-/// With `segment` 1 all activations are kept; else only the first of each segment is, and the others are computed again.
+/// A training step of layers X(i+1) = W X(i) in FP16: forward, then both products of each layer's backward pass. With `segment` 1 all
+/// activations are kept. Else only the first of each segment is, and the others are recomputed.
 running training_step(std::int64_t width, std::int64_t tokens, int layers, int segment) {
   struct state {
     std::shared_ptr<cublasContext> handle = shared_handle();
@@ -214,12 +213,12 @@ running training_step(std::int64_t width, std::int64_t tokens, int layers, int s
           CUFAULT_REQUIRE(cudaMemcpy(each->address(), numbers.data(), bytes, cudaMemcpyDeviceToDevice));
     }
   };
-  // Places for activations: the inputs of all segments, then those inside one segment.
+  // Slots for activations: first the inputs of all segments, then those inside one segment.
   const int segments = layers / segment;
   const auto s = std::make_shared<state>(width, tokens, segments + (segment > 1 ? segment - 1 : 0) + 1);
   const auto step = [=] {
     const int w = static_cast<int>(width), t = static_cast<int>(tokens);
-    // Whole numbers from -2 to 2 have a variance of 2: what is computed stays as large as that.
+    // Whole numbers from -2 to 2 have variance 2: results keep this magnitude.
     const float scaled = 1 / std::sqrt(2 * static_cast<float>(width)), zero = 0;
     const auto multiply = [&](cublasOperation_t a_op, cublasOperation_t b_op, int n, int k, const void* a,
                               const void* b, int ldb, void* c) {
@@ -227,7 +226,7 @@ running training_step(std::int64_t width, std::int64_t tokens, int layers, int s
            cublasGemmEx(s->handle.get(), a_op, b_op, w, n, k, &scaled, a, CUDA_R_16F, w, b, CUDA_R_16F, ldb,
                         &zero, c, CUDA_R_16F, w, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
     };
-    // The input of a layer. Those of a segment that is not at hand lie in the same places.
+    // The input of a layer. All segments share the slots of their inner activations.
     const auto input = [&](int layer) {
       const int in_segment = layer % segment;
       const int place = in_segment == 0 ? layer / segment : segments + in_segment - 1;
@@ -311,7 +310,7 @@ comparison numbers(const char* name, const shape& s) {
 
 // ---- handles ----
 
-/// Handles that several threads take and give back.
+/// Handles that several threads borrow and return.
 class handle_pool {
  public:
   explicit handle_pool(int handles) {
@@ -382,7 +381,7 @@ comparison handles(const char* name, const shape& s) {
           }};
 }
 
-/// Threads that each make the same number of calls, on streams and results of their own.
+/// Threads that make equally many calls, each on its own stream and result.
 running by_threads(
     const number_kind& kind, const shape& s, int threads,
     const std::function<std::function<void(cudaStream_t, const timed_product&)>()>& new_worker) {
@@ -462,7 +461,7 @@ comparison handles_of_threads(const char* name, const shape& s) {
 
 // ---- each step, each call ----
 
-/// A memory pool of a side of its own, so that one does not take what another one left.
+/// A memory pool for one side, so that it does not reuse memory of another side.
 std::shared_ptr<CUmemPoolHandle_st> new_pool(std::uint64_t keeps) {
   cudaMemPoolProps properties{};
   properties.allocType = cudaMemAllocationTypePinned;
@@ -520,7 +519,7 @@ comparison of_matrix_operation(const operation_type& type) {
             const auto made = [&type](const after_call& before, const after_call& after) {
               return [&type, before, after]() -> running {
                 struct state {
-                  world w{timing::synchronised, {}};  // gives back what it keeps before the operation ends
+                  world w{timing::synchronised, {}};  // releases its objects before the operation ends
                   std::unique_ptr<operation> o;
                   state() = default;
                   ~state() { w.let_go(); }
@@ -583,8 +582,8 @@ comparison argument_checks(const char* name, const shape& s) {
 
 // ---- layout ----
 
-/// A of `rows` x `columns` in `from` goes to leading dimension `wide` in a second array before each call, as a program does whose
-/// operands cannot be aligned at the source.
+/// Copies A (`rows` x `columns`) from `from` to a second array with leading dimension `wide` before each call, like a program that cannot
+/// align its operands at the source.
 comparison padding(const char* name, const char* remedy, std::int64_t unaligned, std::int64_t aligned) {
   const number_kind& kind = kind_called(name);
   const shape s{aligned, aligned, aligned};
@@ -592,7 +591,7 @@ comparison padding(const char* name, const char* remedy, std::int64_t unaligned,
       fmt::format("padding.{}.{}", name, s.name()),
       fmt::format("{}, of operands that are aligned", product_words(kind, s)), "device", name, [=, &kind] {
         const bool lt = kind.ab == CUDA_R_8F_E4M3;
-        // A is transposed for both: a column of memory is a row of A, of k elements.
+        // A is transposed on both sides: a column in memory is a row of A with k elements.
         const auto p = std::make_shared<timed_product>(kind, s, true);
         const auto once = [=] { return lt ? by_lt(p, 32 * mib) : by_own_handle(p); };
         return of_product(
@@ -603,7 +602,7 @@ comparison padding(const char* name, const char* remedy, std::int64_t unaligned,
                 const std::size_t size = element_bytes(p->kind().ab);
                 const auto narrow = static_cast<std::size_t>(unaligned) * size,
                            wide = static_cast<std::size_t>(aligned) * size;
-                // Rows that lie close together, with what A has.
+                // Densely packed rows with A's values.
                 const auto source =
                     std::make_shared<device_block>(narrow * static_cast<std::size_t>(unaligned));
                 void* const a =
@@ -622,7 +621,7 @@ comparison padding(const char* name, const char* remedy, std::int64_t unaligned,
       }};
 }
 
-/// What an odd extent costs where no padding is asked for.
+/// Cost of an odd extent where no padding is needed.
 comparison odd_extents(const char* name, std::int64_t odd, std::int64_t aligned) {
   const number_kind& kind = kind_called(name);
   const shape narrow{odd, odd, odd}, wide{aligned, aligned, aligned};
@@ -696,7 +695,7 @@ std::vector<comparison> all_comparisons(size how_large) {
   const std::int64_t square = scaled(4096);
   std::vector<comparison> all;
 
-  // What is asked for most comes first: the time may run out.
+  // The most requested first, since time may run out.
   for (const char* const name : {"sgemm_64", "sgemm_1024", "gemm_ex_half", "lt_matmul"})
     if (const operation_type* const type = find_operation(name); type != nullptr)
       all.push_back(of_matrix_operation(*type));
@@ -732,7 +731,7 @@ std::vector<comparison> all_comparisons(size how_large) {
                          {1024, 1024, 1024},
                          {4096, 4096, 4096},
                          {8192, 8192, 8192}});
-  // At tiny sizes some are alike.
+  // At tiny sizes some comparisons coincide.
   std::set<std::string> names;
   std::erase_if(all, [&](const comparison& c) { return !names.insert(c.name).second; });
   return all;

@@ -13,7 +13,7 @@
 /// Work with and without remedies, both sides in one process.
 namespace cufault::remedy_cost {
 
-/// A side that is ready: what it needs it owns.
+/// A side that is ready to run and owns its resources.
 struct running {
   std::function<void(int calls)> run;  ///< may return before the device has done them. Throws setup_failed
   std::function<bool()>
@@ -22,13 +22,13 @@ struct running {
 
 struct side {
   std::string remedy, words;
-  /// Called twice: what the first call loads and keeps in the process is charged to nobody. Throws setup_failed.
+  /// Called twice, so that one-time costs of the process count for neither side. Throws setup_failed.
   std::function<running()> make;
   bool device_memory =
       true;  ///< what make() and a first call take is measured; false where memory comes and goes within a call
 };
 
-/// Sides of one kind of work, and the operands that they share.
+/// Sides of one kind of work, and their shared operands.
 struct prepared {
   double operations = 0, bytes = 0;  ///< of a call, for the peak of the GPU; 0: not compared
   side without;
@@ -42,7 +42,7 @@ struct comparison {
 
 enum class size { usual, tiny };
 
-/// All of them. Nothing of CUDA is called.
+/// All comparisons. Calls nothing of CUDA.
 std::vector<comparison> all_comparisons(size how_large);
 
 struct measuring {
@@ -52,8 +52,8 @@ struct measuring {
   int least_rounds = 7, most_rounds = 15;
 };
 
-/// Measures one. What fails is told in the result; nothing is thrown. The order of the sides is drawn from the
-/// seed and the comparison's name: it does not depend on what was measured before.
+/// Measures one comparison. Never throws: the result tells failures. The order of the sides depends on the seed and the comparison's name
+/// alone.
 cost_comparison measured(const comparison& what, const measuring& how);
 
 }  // namespace cufault::remedy_cost

@@ -8,7 +8,7 @@
 
 namespace cufault::remedy_cost {
 
-/// Times work by CUDA events in the legacy stream. Its events belong to the context in which it was made. Throws setup_failed.
+/// Times work by CUDA events in the legacy stream of the context in which it was made. Throws setup_failed.
 class device_timer {
  public:
   /// Returns when the device has done the work.

@@ -23,7 +23,7 @@
 namespace cufault::remedy_cost {
 namespace {
 
-using clock_type = std::chrono::steady_clock;  // one for all processes of a machine
+using clock_type = std::chrono::steady_clock;  // the same in all processes of a machine
 
 double now_ms() {
   return std::chrono::duration<double, std::milli>(clock_type::now().time_since_epoch()).count();
@@ -50,7 +50,7 @@ std::vector<fresh_work> all_work(size how_large) {
   return all;
 }
 
-/// Milliseconds of a call by CUDA events; and by the host, which launches and does not wait between.
+/// Milliseconds of a call by CUDA events, and on the host, which launches without waiting.
 struct call_times {
   double device = 0, host = 0;
 };
@@ -73,7 +73,7 @@ std::int64_t used_device_memory() {
   return static_cast<std::int64_t>(total - free);
 }
 
-/// What a process found out: names of figures to numbers.
+/// Figures of a process by name.
 nlohmann::json figures_of_this_process(const target& where, size how_large, bool reset) {
   const bool tiny = how_large == size::tiny;
   nlohmann::json found;
@@ -83,7 +83,7 @@ nlohmann::json figures_of_this_process(const target& where, size how_large, bool
   found["context_at"] = now_ms();
   owned_cublas handle{new_handle()};
   found["handle_at"] = now_ms();
-  const std::int64_t square = 256;  // operands are made in no time
+  const std::int64_t square = 256;  // small operands are made quickly
   auto first = std::make_unique<timed_product>(kind_called("fp32"), shape{square, square, square});
   const double before_first = now_ms();
   first->by_gemm_ex(handle.get());
@@ -93,7 +93,7 @@ nlohmann::json figures_of_this_process(const target& where, size how_large, bool
   found["right"] = first->right();
   found["memory_after_first"] = used_device_memory();
 
-  // By a handle that has done it before: what a new process, a reset or a new handle is compared with.
+  // With a used handle: reference for a new process, a reset or a new handle.
   constexpr int calls = 20;
   const double warm = now_ms();
   for (int i = 0; i < calls; ++i) {
@@ -250,7 +250,7 @@ cost_comparison compared(const figure& f, const std::vector<setting>& settings,
   return c;
 }
 
-/// What brings a lost process back, compared with a product by a handle that has done it before.
+/// The cost of restarting, compared with a product by a used handle.
 cost_comparison started_over(const rounds_of& without, const rounds_of& again) {
   cost_comparison c;
   c.name = "process.start_over";
@@ -308,7 +308,7 @@ std::vector<std::string> measure_fresh_processes(const fresh_processes& how,
   std::vector<double> cost(settings.size());  // milliseconds of a process
   std::mt19937_64 random(how.seed);
 
-  // The first process after a while is slower: files of libraries are read.
+  // The first process is slower, because it reads the libraries' files.
   static_cast<void>(run_one(how, settings[0]));
   for (std::size_t pair = 0; pair < most_pairs; ++pair) {
     if (pair >= least_pairs && spent() + spent() / pair > how.at_most) break;
@@ -335,7 +335,7 @@ std::vector<std::string> measure_fresh_processes(const fresh_processes& how,
       seen[i].push_back(std::move(one));
     }
     if (pair > 0) continue;
-    // What the rest would take; the last settings go first.
+    // Drops the last settings while the rest would take too long.
     for (std::size_t i = settings.size(); i-- > 2;) {
       double rest = 0;
       for (std::size_t j = 0; j < settings.size(); ++j)

@@ -11,20 +11,20 @@
 #include <string>
 #include <vector>
 
-/// Remedies that take a process of their own: environment variables, a new process itself, a reset of the device.
+/// Remedies that need a process of their own: environment variables, a new process, a reset of the device.
 namespace cufault::remedy_cost {
 
-/// Variables that a process starts with, and whose remedy that is.
+/// Variables that a process starts with, and the remedy that sets them.
 struct setting {
   std::string remedy, words;
   std::map<std::string, std::string> environment;
 };
-/// Without a remedy, the same again, and the remedies of the matrix that set variables: first what is asked for most.
+/// No remedy, no remedy again, and the remedies of the matrix that set variables, the most requested first.
 std::vector<setting> all_settings();
-/// The environment of a process that measures without remedies: each variable that a remedy sets is unset.
+/// The environment for measuring without remedies: unsets each variable that a remedy sets.
 std::map<std::string, std::string> without_remedies();
 
-/// In the started process: measures, and says so on report_fd. Returns its exit code. `reset`: the device, too, at the end.
+/// In the started process: measures and reports to report_fd. Returns its exit code. `reset`: also resets the device at the end.
 int serve_fresh_process(const target& where, size how_large, bool reset);
 
 struct fresh_processes {
@@ -34,9 +34,8 @@ struct fresh_processes {
   std::chrono::duration<double> at_most{60};
   int stop = -1;  ///< as of run_process()
 };
-/// Runs them in rounds, A B C C B A, of which each pair has an order drawn from the seed. Whole pairs only; where time does not do for
-/// `least` rounds, the last settings are left out, and say so. `told` gets each comparison at the end. Returns the remedies that were left
-/// out.
+/// Runs the settings in rounds, A B C C B A; the seed decides the order of each pair. Only whole pairs. If time is short for `least`
+/// rounds, the last settings are left out. `told` gets each comparison at the end. Returns the remedies left out.
 std::vector<std::string> measure_fresh_processes(const fresh_processes& how,
                                                  const std::function<void(cost_comparison)>& told);
 

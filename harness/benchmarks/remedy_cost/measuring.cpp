@@ -34,7 +34,7 @@ double slice(const running& of, int calls, bool by_device) {
   return milliseconds / calls;
 }
 
-/// A side while it is measured. `failed` once something of it failed: it is run no more.
+/// A side under measurement. After a failure it is not run again.
 struct measured_side {
   const side* what;
   cost_side result{};
@@ -74,7 +74,7 @@ void make_ready(measured_side& s) {
 void calibrate(measured_side& s, const measuring& how, bool by_device) {
   attempt(s, [&] {
     s.milliseconds = slice(*s.ready, 1, by_device);
-    // One call alone is mostly the wait for it.
+    // The time of a single call is mostly the wait for it.
     if (s.milliseconds < how.slice_ms)
       s.milliseconds = slice(
           *s.ready, std::clamp(static_cast<int>(how.slice_ms / 4 / std::max(s.milliseconds, 1e-4)), 2, 200),
@@ -105,7 +105,7 @@ cost_comparison measured(const comparison& what, const measuring& how) {
   try {
     const prepared all = what.prepare();
     const bool by_device = what.clock == "device";
-    // The work without a remedy, once more as the control, then with each remedy.
+    // The work without a remedy, again as the control, then with each remedy.
     std::vector<measured_side> sides{{&all.without}, {&all.without}};
     for (const side& each : all.with) sides.push_back({&each});
     for (measured_side& s : sides) {

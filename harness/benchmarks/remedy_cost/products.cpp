@@ -17,10 +17,10 @@
 namespace cufault::remedy_cost {
 namespace {
 
-/// Numbers repeat after this many elements. It is odd, so that columns differ.
+/// Numbers repeat after this many elements; odd, so that columns differ.
 constexpr std::size_t period = (1 << 20) - 3;
 
-/// At least as many as are asked for, at most those of a period.
+/// At least `count` numbers, at most a period.
 std::shared_ptr<const std::vector<double>> numbers_of(std::uint64_t seed, std::size_t count) {
   static std::map<std::uint64_t, std::shared_ptr<const std::vector<double>>> all;
   auto& found = all[seed];
@@ -93,7 +93,7 @@ filled_block::filled_block(cudaDataType type, std::size_t count, std::uint64_t s
   auto* at = static_cast<std::byte*>(block_.address());
   std::size_t filled = std::min(all, pattern.size());
   CUFAULT_REQUIRE(cudaMemcpy(at, pattern.data(), filled, cudaMemcpyHostToDevice));
-  // What is filled is a multiple of the period until the end, so that copying it goes on with the pattern.
+  // Copies whole periods, so that the pattern continues.
   while (filled < all) {
     const std::size_t more = std::min(filled, all - filled);
     CUFAULT_REQUIRE(cudaMemcpy(at + filled, at, more, cudaMemcpyDeviceToDevice));
@@ -169,7 +169,7 @@ bool timed_product::right() const {
     CUFAULT_REQUIRE(cudaMemcpy(raw.data(), static_cast<const std::byte*>(c_.address()) + at * size, size,
                                cudaMemcpyDeviceToHost));
     const double found = decoded(p.c.type, std::span(raw).first(size)).front();
-    // Partial sums of a split k are rounded, too.
+    // Partial sums of a split k are rounded too.
     const double bound = kind_.rounding * (std::abs(sum) + 8 * std::sqrt(static_cast<double>(p.k)));
     if (!(std::abs(found - sum) <= bound)) return false;
   }

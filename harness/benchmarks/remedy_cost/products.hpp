@@ -18,11 +18,11 @@
 
 #include "cufault/argument_check.hpp"
 
-/// Products whose time is measured: large operands that are filled quickly, and a proof by samples, which a float64 sum on the host is the
-/// reference for. checked_product of harness/kit proves every element, and takes too long for 8192 x 8192 x 8192.
+/// Products for timing: large operands that are filled quickly, and a proof of samples against a float64 sum on the host. checked_product
+/// of harness/kit proves every element, which takes too long for 8192 x 8192 x 8192.
 namespace cufault::remedy_cost {
 
-/// CUFAULT_REQUIRE for what is timed: where the call succeeds it costs a comparison.
+/// CUFAULT_REQUIRE for timed calls: costs one comparison if the call succeeds.
 template <class Status>
 void must(const char* call, Status status) {
   if (status != Status{}) require_call(call, status);
@@ -39,7 +39,7 @@ struct number_kind {
 extern const std::array<number_kind, 6> number_kinds;
 const number_kind& kind_called(const std::string& name);  ///< throws setup_failed
 
-/// As cuBLAS has it: column-major, C is m x n.
+/// As in cuBLAS: column-major, C is m x n.
 struct shape {
   std::int64_t m, n, k;
   [[nodiscard]] std::string name() const;  ///< "4096x1x4096"
@@ -62,10 +62,10 @@ class filled_block {
   std::shared_ptr<const std::vector<double>> numbers_;
 };
 
-/// A product with its operands. Operands are shared by several sides of a comparison, or belong to one.
+/// A product with its operands, which sides of a comparison may share.
 class timed_product {
  public:
-  /// `transposed`: A is transposed, as products of FP8 have to be. `batch`: strided, the least strides.
+  /// `transposed`: A is transposed, as FP8 products require. `batch`: strided, with the smallest strides.
   timed_product(const number_kind& kind, const shape& extents, bool transposed = false,
                 std::int64_t batch = 1, std::int64_t leading_dimension_of_a = 0);
   timed_product(const timed_product&) = delete;
@@ -94,10 +94,10 @@ class timed_product {
   device_block c_;
 };
 
-/// cublasLtMatmul with an algorithm that was chosen once.
+/// cublasLtMatmul with an algorithm chosen once.
 class lt_product_call {
  public:
-  /// Throws setup_failed where the heuristic has no algorithm.
+  /// Throws setup_failed if the heuristic has no algorithm.
   lt_product_call(const timed_product& of, std::size_t workspace_bytes);
   void multiply() const;
   void choose();  ///< asks the heuristic again

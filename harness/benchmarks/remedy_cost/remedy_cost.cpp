@@ -1,10 +1,9 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// remedy_cost: what remedies cost, in time and device memory, relative to the same work without them. Writes a record (reports/model/cost.hpp),
-// which `cufault cost` reads.
-//   Sides of a comparison run in one process, interleaved in an order drawn from the seed; in each round the work without a remedy runs
-//   twice, as a control. Variables of the environment, a new process and a reset are measured in fresh processes, A B B A.
-//   A comparison that fails is recorded as such, and one that ends its process, too: the others go on in a new one.
+// remedy_cost: time and device memory of remedies relative to the same work without them. Writes a record (reports/model/cost.hpp), which
+// `cufault cost` reads. Sides of a comparison run in one process, interleaved in an order drawn from the seed. In each round the work
+// without a remedy runs twice, as a control. Environment variables, a new process and a reset are measured in new processes, A B B A. A
+// failing comparison is recorded, also if it ends its process: a new process continues with the others.
 //   remedy_cost [--out FILE] [--seconds S] [--seed N] [--only TEXT] [--tiny] [--list] [--cublas PATH] [--device N]
 //               [--benchmark_out=FILE.json and other options of Google Benchmark]
 // Exit codes: 0; 1 a comparison was not measured, or a remedy was left out for want of time, which the record names; 2 bad input; 77 no GPU here; 130 interrupted.
@@ -65,8 +64,8 @@ struct arguments {
   std::string only;
   bool tiny = false, list = false;
   pid_t parent = 0;
-  std::size_t from = 0;  // of a worker: the first comparison
-  bool reset = false;    // of a fresh process: it resets the device at its end
+  std::size_t from = 0;  // first comparison of a worker
+  bool reset = false;    // a new process resets the device at its end
   [[nodiscard]] size how_large() const { return tiny ? size::tiny : size::usual; }
   [[nodiscard]] bool wanted(const std::string& name) const {
     return only.empty() || name.find(only) != name.npos;
@@ -75,7 +74,7 @@ struct arguments {
 
 // ---- the process that measures both sides ----
 
-/// Says a line {"begin": INDEX} before each comparison, and its line of the record behind it.
+/// Writes {"begin": INDEX} before each comparison, and its line of the record after it.
 int serve_worker(const arguments& given) {
   const auto end = clock_type::now() + seconds(given.seconds);
   const auto say = [](const std::string& line) {
@@ -96,14 +95,14 @@ int serve_worker(const arguments& given) {
       found = measured(all[i], how);
     else
       found.failed = "not measured: the time of --seconds was over";
-    cost_words none;  // the parent shortens
+    cost_words none;  // the parent shortens texts
     say(cost_line(std::move(found), none));
     if (cudaDeviceSynchronize() != cudaSuccess) return exit_context_lost;
   }
   return 0;
 }
 
-// ---- the record, while it is made ----
+// ---- the record in progress ----
 
 class cost_writer {
  public:
@@ -114,7 +113,7 @@ class cost_writer {
   }
   void append(const std::string& line) {
     if (!write_all(fd_.get(), line + "\n")) throw_errno(file_, "write");
-    fsync(fd_.get());  // best effort: a file system may not do that
+    fsync(fd_.get());  // best effort: some file systems cannot
   }
 
  private:
@@ -122,12 +121,12 @@ class cost_writer {
   descriptor fd_;
 };
 
-/// All that was measured: written at once, told in a line, and kept.
+/// Writes each result at once, prints a line, and keeps it.
 class results {
  public:
   results(cost_record& into, cost_writer& out) : record_(into), out_(out) {}
   void add(cost_comparison one) {
-    if (!one.failed.empty()) complete_ = false;  // a side that is refused is a finding
+    if (!one.failed.empty()) complete_ = false;  // a refused side is a finding
     out_.append(cost_line(one, stated_));
     if (one.failed.empty()) {
       fmt::print("{}: {} rounds, {}\n", one.name, one.again.size(), one.with.size());
@@ -139,7 +138,7 @@ class results {
     std::fflush(stdout);
     record_.comparisons.push_back(std::move(one));
   }
-  /// Remedies that there was no time for.
+  /// Remedies left out for lack of time.
   void leave_out(const std::vector<std::string>& remedies) {
     if (remedies.empty()) return;
     complete_ = false;
@@ -161,7 +160,7 @@ std::string how_it_ended(const process_result& ended) {
   return fmt::format("exit code {}: {}", ended.exit_code, one_line(ended.stderr_text));
 }
 
-/// What a worker said of a comparison. A time that is none makes a comparison fail, and no more.
+/// Parses a worker's result. An invalid time makes only that comparison fail.
 cost_comparison taken(const comparison& of, const std::string& line, int number) {
   try {
     return cost_comparison_from("worker", line, number);
@@ -172,7 +171,7 @@ cost_comparison taken(const comparison& of, const std::string& line, int number)
   }
 }
 
-/// Runs workers until each comparison was measured, or has failed.
+/// Runs workers until each comparison is measured or has failed.
 void measure_in_one_process(const arguments& given, seconds at_most, results& into, int stop) {
   const auto all = all_comparisons(given.how_large());
   const auto end = clock_type::now() + at_most;
@@ -226,7 +225,7 @@ void measure_in_one_process(const arguments& given, seconds at_most, results& in
 
 // ---- Google Benchmark ----
 
-/// Each side of each comparison as a benchmark: a repetition for each round.
+/// Registers each side of each comparison as a benchmark, with a repetition for each round.
 void hand_to_benchmark(const cost_record& r) {
   for (const auto& [key, value] : r.stack->items())
     benchmark::AddCustomContext(key, value.is_string() ? value.get<std::string>() : value.dump());
@@ -257,7 +256,7 @@ int measure_all(const arguments& given, const std::vector<std::string>& words) {
   record.commit = this_build.commit;
   record.dirty = this_build.dirty;
   record.argv = words;
-  record.argv[0] = "remedy_cost";  // where it lies on this machine is no evidence
+  record.argv[0] = "remedy_cost";  // the path on this machine is no evidence
   record.started = utc_now();
   record.size = given.tiny ? "tiny" : "usual";
   record.seed = given.seed;
@@ -280,7 +279,7 @@ int measure_all(const arguments& given, const std::vector<std::string>& words) {
   results into(record, out);
   bool stopped = false;
   try {
-    // First, while this machine has no other process with a context.
+    // First, while no other process here has a context.
     if (given.only.empty() || given.only.starts_with("process"))
       into.leave_out(measure_fresh_processes({.where = given.where,
                                               .how_large = given.how_large(),
@@ -336,7 +335,7 @@ int run(int argc, char** argv) {
   app.add_option("--out", given.out, "the record")->type_name("FILE")->capture_default_str();
   app.add_flag("--list", given.list,
                "print the comparisons that are made in one process, and measure nothing");
-  // What this program starts itself as; no names for people.
+  // Commands of this program for itself, not for people.
   const auto own = [&](const char* name) {
     CLI::App* const c = app.add_subcommand(name, "");
     c->group("");

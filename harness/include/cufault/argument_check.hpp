@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// For any program: C++17, the CUDA headers for their enumerators, nothing of cufault's, nothing to link.
+// For any program: needs C++17 and the CUDA headers for their enumerators; nothing of cufault, nothing to link.
 #ifndef CUBLASAPI
 #define CUBLASAPI  // CUDA 12.0's cublas_api.h wants it from cublas_v2.h, which not every program can include beside this
 #endif
@@ -57,14 +57,14 @@ struct problem {
   std::string text;      ///< one line: what is wrong, what to do
 };
 
-/// Which function is meant: they differ in the width of their extents and in the types they take.
+/// The function that is meant: they differ in the width of extents and the types they accept.
 enum class entry {
   cublas,     ///< cublas<t>gemm, cublasGemmEx and their strided batches: extents are int
   cublas_64,  ///< the same with _64 behind the name
   cublas_lt   ///< cublasLtMatmul with D as C, no epilogue, column order
 };
 
-/// One operand, as it is stored: before its operation.
+/// One operand as it is stored, before its operation.
 struct matrix {
   const void* data = nullptr;
   cudaDataType type = CUDA_R_32F;
@@ -99,7 +99,7 @@ int number(const E& of) {
   return value;
 }
 
-/// Bytes, which are also the alignment; 0 for what is smaller than a byte or unknown.
+/// Bytes, also the alignment; 0 for types below a byte and unknown ones.
 inline unsigned element_size(int type) {
   switch (type) {
     case CUDA_R_8I:
@@ -167,10 +167,10 @@ inline std::string type_name(int type) {
   }
 }
 
-// Compute types that the headers of CUDA 12.0 do not have yet.
+// Compute types that the headers of CUDA 12.0 lack.
 constexpr int compute_32f_emulated_16bfx9 = 78, compute_64f_emulated_fixedpoint = 79;
 
-/// Compute types that take the same operands.
+/// Compute types with the same operands.
 enum class computing { half, single, fast_single, double_precision, integer, unknown };
 
 inline computing computing_of(int compute) {
@@ -207,7 +207,7 @@ struct combination {
   int scalar, ab, c;
 };
 
-/// The supported types of cublasGemmEx, of which those of cublas<t>gemm are a part; cuBLASLt takes them too.
+/// The types that cublasGemmEx supports; cublas<t>gemm supports a part of them, cuBLASLt all.
 constexpr combination supported[]{{computing::half, CUDA_R_16F, CUDA_R_16F, CUDA_R_16F},
                                   {computing::integer, CUDA_R_32I, CUDA_R_8I, CUDA_R_32I},
                                   {computing::single, CUDA_R_32F, CUDA_R_16BF, CUDA_R_16BF},
@@ -223,11 +223,11 @@ constexpr combination supported[]{{computing::half, CUDA_R_16F, CUDA_R_16F, CUDA
                                   {computing::double_precision, CUDA_R_64F, CUDA_R_64F, CUDA_R_64F},
                                   {computing::double_precision, CUDA_C_64F, CUDA_C_64F, CUDA_C_64F}};
 
-/// Which type alpha and beta must have; -1: the combination is not supported.
+/// Required type of alpha and beta; -1: the combination is not supported.
 inline int scalar_for(entry function, int compute, int a, int b, int c) {
   const computing how = computing_of(compute);
   if (function == entry::cublas_lt) {
-    // Both operands E5M2 is not among the documented pairs.
+    // The documentation does not list both operands as E5M2.
     const bool one_e4m3 = a == CUDA_R_8F_E4M3 || b == CUDA_R_8F_E4M3;
     if (is_fp8(a) && is_fp8(b))
       return how == computing::single && one_e4m3 && (c == CUDA_R_16BF || c == CUDA_R_16F || c == CUDA_R_32F)
@@ -245,7 +245,7 @@ inline bool is_type(int type) {
   return type >= 0 && type <= last_type;
 }
 
-/// cuBLASLt also takes planar complex and types of 4 and 6 bits, which the tables here do not have.
+/// cuBLASLt also accepts planar complex types and types of 4 and 6 bits, which these tables lack.
 inline bool beyond_tables(int type) {
   return is_type(type) && !is_fp8(type) &&
          std::none_of(std::begin(supported), std::end(supported),
@@ -255,13 +255,13 @@ inline bool beyond_tables(int type) {
 constexpr std::int64_t int_max = std::numeric_limits<std::int32_t>::max();
 constexpr std::int64_t wide_max = std::numeric_limits<std::int64_t>::max();
 
-/// Elements from the first of a matrix to behind its last; as much as fits.
+/// Elements from the first to the last of a matrix, saturated.
 inline std::int64_t span(std::int64_t rows, std::int64_t columns, std::int64_t ld) {
   if (rows <= 0 || columns <= 0 || ld <= 0) return 0;
   return columns - 1 > (wide_max - rows) / ld ? wide_max : (columns - 1) * ld + rows;
 }
 
-/// Whether two of `batch` matrices have an element in common. Exact, for ld >= rows, up to the 65536th matrix.
+/// True if two of `batch` matrices share an element. Exact up to the 65536th matrix, for ld >= rows.
 inline bool overlap(std::int64_t rows, std::int64_t columns, std::int64_t ld, std::int64_t stride,
                     std::int64_t batch) {
   if (stride == std::numeric_limits<std::int64_t>::min()) return false;
@@ -269,7 +269,7 @@ inline bool overlap(std::int64_t rows, std::int64_t columns, std::int64_t ld, st
   const std::int64_t all = span(rows, columns, ld);
   if (stride >= all) return false;
   if (stride < rows) return true;
-  // Side by side within a leading dimension is legal, whatever the batch.
+  // Matrices side by side within a leading dimension are legal in any batch.
   if (stride <= ld && batch - 1 <= (ld - rows) / stride && ld >= rows) return false;
   const std::int64_t looked_at = std::min<std::int64_t>(batch, 65536);
   for (std::int64_t i = 1; i < looked_at && i <= (all - 1) / stride; ++i) {
@@ -279,7 +279,7 @@ inline bool overlap(std::int64_t rows, std::int64_t columns, std::int64_t ld, st
   return false;
 }
 
-/// An operand with what the product asks of it.
+/// An operand with its requirements in the product.
 struct operand {
   const matrix& given;
   std::string name;  ///< "A"
@@ -339,11 +339,11 @@ class checker {
   static std::string text(std::int64_t x) { return std::to_string(x); }
   static bool is_operation(int op) { return op == CUBLAS_OP_N || op == CUBLAS_OP_T || op == CUBLAS_OP_C; }
 
-  /// CUBLAS_OP_CONJG is in the header, and in no table.
+  /// CUBLAS_OP_CONJG is in the header but in no table.
   void operations() {
     const auto one = [&](const char* name, int op) {
-      // cublasLtMatmul takes what the header does not have, as if it were CUBLAS_OP_N or another: the numbers were not looked at. With
-      // an algorithm of before it does not.
+      // cublasLtMatmul accepts values beyond the header as CUBLAS_OP_N or another; the numbers were not checked. With a given algorithm it
+      // does not.
       if (!is_operation(op))
         say(p_.function == entry::cublas_lt ? severity::caution : severity::refused, name,
             std::string(name) + " is " + text(op) + ": pass CUBLAS_OP_N, CUBLAS_OP_T or CUBLAS_OP_C");
@@ -352,7 +352,7 @@ class checker {
     one("transb", number(p_.b_op));
   }
 
-  /// Of no rows, columns or matrices cuBLAS makes nothing and succeeds; cublasLtMatmul returned CUBLAS_STATUS_EXECUTION_FAILED.
+  /// With no rows, columns or matrices cuBLAS does nothing and succeeds; cublasLtMatmul returned CUBLAS_STATUS_EXECUTION_FAILED.
   void extents() {
     const std::pair<const char*, std::int64_t> extents[]{
         {"m", p_.m}, {"n", p_.n}, {"k", p_.k}, {"batchCount", p_.batch}};
@@ -366,7 +366,7 @@ class checker {
     for (const operand& each : operands_) narrow(each.ld, each.given.leading_dimension);
   }
 
-  /// cuBLASLt's extents have 64 bits, and it logs that none may exceed an int before it looks at anything else.
+  /// cuBLASLt's extents have 64 bits, but its log says first that none may exceed an int.
   bool too_wide() {
     if (p_.function != entry::cublas_lt) return false;
     const auto one = [&](const std::string& name, std::int64_t extent) {
@@ -384,7 +384,7 @@ class checker {
     return !found_.empty();
   }
 
-  /// An int parameter gets what is left of a larger number (reported: pytorch#17897, cumo#399).
+  /// An int parameter truncates a larger number (reported: pytorch#17897, cumo#399).
   void narrow(const std::string& name, std::int64_t value) {
     if (p_.function != entry::cublas || value <= int_max) return;
     const auto low = static_cast<std::uint32_t>(static_cast<std::uint64_t>(value));
@@ -416,7 +416,7 @@ class checker {
         type_name(a_type_) + " by " + type_name(b_type_) + " into " + type_name(c_type_);
     const int scalar = scalar_for(p_.function, compute_, a_type_, b_type_, c_type_),
               given = number(p_.scalar);
-    // cuBLASLt refuses a B unlike an A that would go with the rest; seen with CUBLAS_COMPUTE_32F. Of others it supports none.
+    // cuBLASLt refuses a B of another type than A, even if all else fits; seen with CUBLAS_COMPUTE_32F. It supports none of the others.
     if (p_.function == entry::cublas_lt && a_type_ != b_type_ && !is_fp8(a_type_) &&
         scalar_for(p_.function, compute_, a_type_, a_type_, c_type_) >= 0) {
       say(severity::refused, "Btype",
@@ -436,7 +436,7 @@ class checker {
       say(severity::unsupported, "Atype",
           types + " with computeType " + text(compute_) + " is not supported: " + advice);
     } else if (scalar != given) {
-      // cuBLASLt is told the type. To others the pointer has none: FasterTransformer#49, cudarc#151.
+      // cuBLASLt knows the type of the scalar. Other functions only get a pointer: FasterTransformer#49, cudarc#151.
       say(p_.function == entry::cublas_lt ? severity::refused : severity::silent, "alpha",
           "alpha and beta are " + type_name(given) + " and are read as " + type_name(scalar) + ": pass " +
               type_name(scalar));
@@ -450,7 +450,7 @@ class checker {
       say(severity::refused, each.ld,
           each.ld + " is " + text(ld) + " and must be at least " + text(least) + ", the rows of " +
               each.name + " as it is stored" + (ld == each.columns && ld > 0 ? swapped : ""));
-    // The sizes are legal. The caller's own arithmetic in int is what breaks most often: superbenchmark#497, cumo#399.
+    // The sizes are legal, but the caller's int arithmetic often overflows: superbenchmark#497, cumo#399.
     else if (each.touched && p_.function == entry::cublas && span(each.rows, each.columns, ld) > int_max)
       say(severity::caution, each.name,
           each.name +
@@ -459,8 +459,8 @@ class checker {
               "with _64 behind its name");
   }
 
-  /// Null A or B is in no table, C only for a beta that is not zero: all are refused. A pointer that is not aligned to its element
-  /// is not supported by one product of cuBLAS; batches in single precision and cublasLtMatmul with an algorithm take it.
+  /// No table has a null A or B, or a null C with a beta that is not zero: all are refused. One product of cuBLAS does not support a
+  /// pointer that is not aligned to its element; batches in single precision, and cublasLtMatmul with an algorithm, accept it.
   void pointer(const operand& each) {
     if (!each.touched) return;
     const unsigned size = element_size(number(each.given.type));
@@ -472,8 +472,8 @@ class checker {
           each.name + " is not aligned to its elements of " + text(size) + " bytes: pass an aligned address");
   }
 
-  /// cuBLAS sees m, n and k, not what the caller takes a matrix for. cuBLASLt sees the shapes, and documents
-  /// CUBLAS_STATUS_INVALID_VALUE for parameters in conflict.
+  /// cuBLAS sees m, n and k, not the caller's shapes. cuBLASLt sees the shapes, and documents CUBLAS_STATUS_INVALID_VALUE for conflicting
+  /// parameters.
   void shape(const operand& each) {
     const std::int64_t rows = each.given.rows, columns = each.given.columns;
     if (!each.shape_known || rows < 0 || columns < 0 || (rows == each.rows && columns == each.columns))
@@ -493,15 +493,15 @@ class checker {
       say(severity::caution, name,
           name + " is " + text(stride) +
               ": matrices in front of the pointer are meant, or a product of ints wrapped");
-    // Strides are not validated. Of A and B any is legal, 0 too: all products then share one matrix.
+    // Strides are not validated. A and B may have any, also 0: all products then share one matrix.
     if (each.name == "C" && ld >= each.rows && overlap(each.rows, each.columns, ld, stride, p_.batch))
       say(severity::silent, name,
           name + " is " + text(stride) + ", so matrices of C overlap: make it at least " +
               text(span(each.rows, each.columns, ld)));
   }
 
-  /// Every leading dimension is the row length of a row-major matrix, and legal: accepted, and the wrong elements are multiplied.
-  /// Told only where all three matrices are wider than high: elsewhere it may as well be padding.
+  /// Every leading dimension equals the row length of a row-major matrix. This is legal, but multiplies the wrong elements. Reported only
+  /// if all three matrices are wider than high, since otherwise it may be padding.
   void row_major() {
     const bool all = std::all_of(operands_.begin(), operands_.end(), [](const operand& each) {
       return each.shape_known && each.rows > 0 && each.columns > each.rows &&
@@ -512,7 +512,7 @@ class checker {
           std::string("every leading dimension is the columns of its matrix, not its rows") + swapped);
   }
 
-  /// Undefined, as BLAS has it: threads read what others have written. What comes of it is not measured yet.
+  /// Undefined as in BLAS: threads read what others have written. The results are not measured yet.
   void aliases() {
     const operand &a = operands_[0], &b = operands_[1];
     for (const operand* each : {&a, &b})
@@ -520,8 +520,9 @@ class checker {
         say(severity::silent, "C", "C is also " + each->name + ": give the result memory of its own");
   }
 
-  /// cublasGemmEx documents A, B, lda and ldb; m and k are documented for cuBLASLt's fast kernels, and reported as NOT_SUPPORTED without
-  /// (MatX#540, CTranslate2#1937). On H200 an m of 6 is right with A transposed: elsewhere is not measured yet.
+  /// cublasGemmEx documents rules for A, B, lda and ldb. Those for m and k are documented for cuBLASLt's fast kernels; reports say
+  /// NOT_SUPPORTED without them (MatX#540, CTranslate2#1937). On H200 an m of 6 is right with A transposed; other GPUs are not measured
+  /// yet.
   void int8() {
     for (const operand* each : {&operands_[0], &operands_[1]}) {
       if (!each->touched) continue;
@@ -542,7 +543,7 @@ class checker {
                 "zeros");
   }
 
-  /// cublasLtMatmul's rules for FP8. Without them the heuristic says NOT_SUPPORTED or INVALID_VALUE (CUDALibrarySamples#172).
+  /// cublasLtMatmul's rules for FP8. If they are broken, the heuristic returns NOT_SUPPORTED or INVALID_VALUE (CUDALibrarySamples#172).
   void fp8() {
     const bool a_turned = number(p_.a_op) != CUBLAS_OP_N, b_turned = number(p_.b_op) != CUBLAS_OP_N;
     const int capability = p_.compute_capability == 0 ? 90 : p_.compute_capability;
@@ -584,8 +585,8 @@ class checker {
 
 }  // namespace detail
 
-/// Every problem of a call that is about to be made, in the order of its rules; empty where none is known. Never reads through a
-/// pointer; throws nothing but std::bad_alloc.
+/// Every problem of this call before it is made, in the order of the rules; empty if none is known. Reads through no pointer; throws
+/// nothing but std::bad_alloc.
 inline std::vector<problem> check(const product& p) {
   return detail::checker(p).found();
 }

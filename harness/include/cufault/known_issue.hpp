@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// What the tables of <cufault/known_issues.hpp> have, and how a version is looked up in them.
+// Types of the tables of <cufault/known_issues.hpp>, and the look-up of a version.
 #pragma once
 
 #include <array>
@@ -10,7 +10,7 @@
 
 namespace cufault {
 
-/// What an entry says of a version on an architecture.
+/// What an entry says about a version on an architecture.
 enum class known_level {
   measured,    ///< cufault measured it with this version on this architecture
   documented,  ///< NVIDIA's release notes say it; not measured
@@ -18,7 +18,7 @@ enum class known_level {
   not_measured  ///< not measured with this version or on this architecture; the nearest that was measured has it
 };
 
-/// Lists are words with spaces between them.
+/// Lists are words separated by spaces.
 struct known_issue {
   std::string_view id{};           ///< "lt-66-uneven-split-k"; it never changes
   std::string_view sort{};         ///< "measured", "documented" or "reported"
@@ -32,7 +32,7 @@ struct known_issue {
   std::string_view addresses{};    ///< of release notes and threads
 };
 using known_version = std::array<unsigned long, 3>;
-/// Versions of which an issue says the same.
+/// Versions with the same entry of an issue.
 struct known_span {
   std::size_t issue = 0;  ///< index in known_issues_table
   std::string_view
@@ -50,7 +50,7 @@ struct known_match {
   std::string_view because{};  ///< static
 };
 
-/// Of what cublasGetVersion() gives: 130100 is "13.1.0".
+/// Text of cublasGetVersion()'s number: "13.1.0" for 130100.
 inline std::string version_text(int version) {
   return std::to_string(version / 10000) + '.' + std::to_string(version / 100 % 100) + '.' +
          std::to_string(version % 100);
@@ -58,7 +58,7 @@ inline std::string version_text(int version) {
 
 namespace known_details {
 
-/// "12.8.4.1" is 12, 8, 4; false where the text is not three or four numbers.
+/// Parses "12.8.4.1"; false if the text is not three or four numbers.
 inline bool parse(std::string_view text, known_version& to) {
   for (std::size_t part = 0; part < to.size(); ++part) {
     std::size_t digits = 0;
@@ -74,7 +74,7 @@ inline bool parse(std::string_view text, known_version& to) {
   return !text.empty() && text.size() < 10 && text.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
-/// "10.3" is one of "9.0 10.x", and none of "!10.x".
+/// True for "10.3" in "9.0 10.x"; false for it in "!10.x".
 inline bool is_among(std::string_view architectures, std::string_view one) {
   if (architectures.empty() || one.empty()) return architectures.empty() && one.empty();
   bool among = architectures[0] == '!';
@@ -92,7 +92,7 @@ inline bool is_among(std::string_view architectures, std::string_view one) {
 
 }  // namespace known_details
 
-/// Whether a span has this version. `architecture`: the compute capability, "9.0"; empty: any.
+/// True if the span contains this version. `architecture`: compute capability such as "9.0"; empty: any.
 inline bool concerns(const known_span& span, std::string_view version, std::string_view architecture) {
   known_version asked{};
   return known_details::parse(version, asked) && span.from <= asked && asked < span.before &&

@@ -20,7 +20,7 @@
 
 namespace cufault {
 
-/// All that is known of a version ("13.1.0", or more exactly "13.1.0.3"), in the order of the table. Empty for a text that is no version.
+/// Known issues of a version ("13.1.0", or more exactly "13.1.0.3"), in the order of the table. Empty for a text that is no version.
 inline std::vector<known_match> known_issues(std::string_view version, std::string_view architecture = {}) {
   std::vector<known_match> found;
   for (const known_span& span : known_spans)

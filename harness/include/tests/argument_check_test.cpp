@@ -29,7 +29,7 @@ using testing::Not;
 
 constexpr std::int64_t int_max = std::numeric_limits<std::int32_t>::max();
 
-/// Memory that may not be touched: whoever reads through a pointer into it dies.
+/// Inaccessible memory: reading through a pointer into it ends the process.
 const void* untouchable(std::size_t at = 0) {
   static char* const base = [] {
     void* p = mmap(nullptr, 1 << 20, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -39,14 +39,14 @@ const void* untouchable(std::size_t at = 0) {
   return base + at;
 }
 
-/// Any number into an enumeration, which no valid program can load from there as one.
+/// Stores any number in an enumeration; loading it as the enumeration would be undefined behaviour.
 template <class E>
 void set(E& e, std::int64_t to) {
   const int number = static_cast<int>(to);
   std::memcpy(&e, &number, sizeof e);
 }
 
-/// 8 by 12 from k = 16: every extent another one, leading dimensions as small as may be.
+/// 8 by 12 from k = 16: different extents, smallest leading dimensions.
 product valid(cublasOperation_t a_op = CUBLAS_OP_N, cublasOperation_t b_op = CUBLAS_OP_N) {
   product p;
   p.a_op = a_op;
@@ -96,7 +96,7 @@ product valid_int8() {
   return p;
 }
 
-/// "refused lda": what a test compares.
+/// What a test compares: "refused lda".
 std::vector<std::string> brief(const product& p) {
   const char* const names[]{"refused ", "unsupported ", "silent ", "caution "};
   std::vector<std::string> all;
@@ -108,7 +108,7 @@ std::vector<std::string> brief(const product& p) {
   return all;
 }
 
-/// With exactly one change of a product without problems.
+/// Problems after exactly one change of a valid product.
 template <class F>
 std::vector<std::string> changed(product p, F change) {
   EXPECT_THAT(brief(p), IsEmpty());
@@ -156,7 +156,7 @@ TEST(argument_check, wants_leading_dimensions_of_the_rows_as_stored) {
       EXPECT_THAT(changed(p, [](product& q) { --q.c.leading_dimension; }), ElementsAre("refused ldc"));
       EXPECT_THAT(changed(p, [](product& q) { q.a.leading_dimension += 5; }), IsEmpty());
     }
-  // An empty matrix still needs one.
+  // An empty matrix also needs one.
   product p = valid();
   p.m = p.n = p.k = 0;
   EXPECT_THAT(changed(p, [](product& q) { q.c.leading_dimension = 0; }), ElementsAre("refused ldc"));
@@ -204,7 +204,7 @@ TEST(argument_check, compares_shapes_with_what_the_product_reads) {
   shape(p.a, 16, 8);
   EXPECT_THAT(brief(p), ElementsAre("silent A"));
   EXPECT_THAT(first_text(p), HasSubstr("row-major"));
-  // cuBLASLt is told of shapes.
+  // cuBLASLt gets the shapes.
   p.function = entry::cublas_lt;
   EXPECT_THAT(brief(p), ElementsAre("refused A"));
 }
@@ -217,20 +217,20 @@ TEST(argument_check, recognizes_row_major_matrices) {
   p.b.leading_dimension = p.c.leading_dimension = 4;
   EXPECT_THAT(brief(p), ElementsAre("silent lda"));
   EXPECT_THAT(first_text(p), HasSubstr("swapped"));
-  // What the text says to do.
+  // Follows the text's advice.
   product cured = p;
   std::swap(cured.a, cured.b);
   std::swap(cured.m, cured.n);
   EXPECT_THAT(brief(cured), IsEmpty());
-  // Padding of one operand is no sign.
+  // Padding of one operand is no sign of row order.
   p.c.leading_dimension = 5;
   EXPECT_THAT(brief(p), IsEmpty());
-  // Nor is it where one of them is square: m=4 n=5 k=4.
+  // Nor is a square operand: m=4 n=5 k=4.
   product square = valid();
   square.m = square.k = square.a.leading_dimension = 4;
   square.n = square.b.leading_dimension = square.c.leading_dimension = 5;
   EXPECT_THAT(brief(square), IsEmpty());
-  // Refused, and with the same hint: higher than wide.
+  // Refused, with the same hint: higher than wide.
   product tall = valid();
   tall.m = 20;
   tall.a.leading_dimension = 16;
@@ -249,14 +249,14 @@ TEST(argument_check, knows_strides_that_overlap) {
               ElementsAre("caution strideB"));
   EXPECT_THAT(changed(valid_batch(), [](product& p) { p.c.stride = -1; }),
               ElementsAre("caution strideC", "silent strideC"));
-  // Side by side within one leading dimension: the fourth is where the next column of the first begins.
+  // Side by side within one leading dimension: the fourth begins at the next column of the first.
   product p = valid_batch();
   p.c.leading_dimension = 3 * p.m;
   p.c.stride = p.m;
   EXPECT_THAT(changed(p, [](product& q) { q.batch = 4; }), ElementsAre("silent strideC"));
 }
 
-/// By counting: the addresses of all matrices.
+/// Counts: compares the addresses of all matrices.
 bool overlap_counted(std::int64_t rows, std::int64_t columns, std::int64_t ld, std::int64_t stride,
                      std::int64_t batch) {
   std::set<std::int64_t> seen;
@@ -339,7 +339,7 @@ TEST(argument_check, knows_the_types_that_go_together) {
   EXPECT_THAT(brief(lt), ElementsAre("unsupported Atype"));
   lt.function = entry::cublas_lt;
   EXPECT_THAT(brief(lt), IsEmpty());
-  // A unlike B: refused by cuBLASLt where A and C go together, else not supported.
+  // A unlike B: cuBLASLt refuses it if A and C have one type, else it is not supported.
   for (const auto& [c, said] : {std::pair{CUDA_R_32F, "refused Btype"},
                                 {CUDA_R_16F, "refused Btype"},
                                 {CUDA_R_16BF, "unsupported Atype"},
@@ -357,7 +357,7 @@ TEST(argument_check, knows_the_types_that_go_together) {
   EXPECT_THAT(brief(narrow), ElementsAre("refused Atype"));
   narrow.b.type = CUDA_R_8F_E5M2;
   EXPECT_THAT(brief(narrow), ElementsAre("unsupported Atype"));
-  // Planar complex is beyond what is described here; a number that is no type is not.
+  // Planar complex is not described here; a number without a type is refused.
   set_types(lt, CUDA_C_16F, CUDA_C_16F, CUBLAS_COMPUTE_32F, CUDA_C_32F);
   EXPECT_THAT(brief(lt), IsEmpty());
   EXPECT_THAT(changed(lt, [](product& q) { set(q.a.type, 60), set(q.b.type, 60), set(q.c.type, 60); }),
@@ -442,7 +442,7 @@ TEST_P(random_products, that_are_valid_have_no_problems) {
       of.leading_dimension = std::max<std::int64_t>(1, rows) + in(0, 9);
       if (in(0, 1) == 1) of.rows = rows, of.columns = columns;
       of.stride = std::max<std::int64_t>(0, columns) * of.leading_dimension + in(0, 99);
-      // Of a type that any address here suits.
+      // A type for which any address here is aligned.
       of.type = p.a.type;
     };
     switch (in(0, 2)) {

@@ -3,7 +3,7 @@
 #include <cufault/known_issues.hpp>
 #include <iostream>
 
-/// What a C++17 program gets: of each line "VERSION ARCHITECTURE" of standard input a line of issues, with level and why.
+/// Reads lines "VERSION ARCHITECTURE" and prints the issues of each with level and why, as a C++17 program gets them.
 int main() {
   for (std::string line; std::getline(std::cin, line); std::cout << '\n') {
     const std::size_t blank = line.find(' ');
