@@ -35,7 +35,7 @@ constexpr int elements = 24, rows = 8, columns = 12, ld = 16, element_size = 4;
 
 enum class direction { to_device, from_device };
 
-/// Operands of a copy, in the order of its parameters.
+/// Operands of a copy in parameter order.
 argument source(direction way, const char* name) {
   return way == direction::to_device ? argument{name, role::host_array} : argument{name, role::input};
 }
@@ -49,7 +49,7 @@ std::byte* target_of(direction way, const buffers& b) {
   return way == direction::to_device ? b.device(0) : b.host();
 }
 
-/// `stream` is given where the function takes one: the default stream.
+/// `stream` is given if the function has one: the default stream.
 template <class F, class... S>
 row_maker vector_copy(const std::string& name, F f, direction way, S... stream) {
   return [=](cublasHandle_t /*handle*/, const buffers& b, depth how_deep) {
@@ -78,7 +78,7 @@ row_maker matrix_copy(const std::string& name, F f, direction way, S... stream) 
   };
 }
 
-/// One of the copies with everything right but where its operand on the device is.
+/// A copy that is valid except for its operand on the device.
 struct copy {
   const char* name;
   cublasStatus_t (*call)(void* on_device, void* on_host);
@@ -107,8 +107,8 @@ constexpr copy all_copies[]{
        return cublasGetMatrixAsync(rows, columns, element_size, d, ld, h, ld, default_stream);
      }}};
 
-/// Every copy directly after every failed one. Each pair has a thread of its own: the runtime keeps its last error by thread, and rows must
-/// not see that of another.
+/// Every copy directly after every failed one. Each pair has its own thread: the runtime keeps its last error by thread, and rows must not
+/// see another's.
 std::vector<row> after_failure(cublasHandle_t /*handle*/, const buffers& b, depth /*how_deep*/) {
   std::vector<row> made;
   for (const copy& failing : all_copies)
@@ -151,7 +151,7 @@ failure_case copy_table() {
                  vector_copy("cublasGetVector_64", cublasGetVector_64, get),
                  matrix_copy("cublasSetMatrix_64", cublasSetMatrix_64, set),
                  matrix_copy("cublasGetMatrix_64", cublasGetMatrix_64, get)});
-  // Matrices first: behind a failed copy, a valid cublasSetMatrixAsync reports what failed before it.
+  // Matrices first: after a failed copy, a valid cublasSetMatrixAsync reports the earlier failure.
   c.on_the_host("queued_wide", "the same on a stream",
                 {matrix_copy("cublasSetMatrixAsync_64", cublasSetMatrixAsync_64, set, default_stream),
                  matrix_copy("cublasGetMatrixAsync_64", cublasGetMatrixAsync_64, get, default_stream),

@@ -41,7 +41,7 @@ using namespace argument_table;
 constexpr long long stride = 16 * 16;
 constexpr int batch = 2;
 
-/// The valid call that rows start from.
+/// The valid call from which rows differ.
 enum class base {
   plain,       ///< two operands as they are, and a beta of 0
   transposed,  ///< both transposed
@@ -58,7 +58,7 @@ const T* beta(base from) {
   return from == base::adding ? &one<T> : &zero<T>;
 }
 
-/// What argument_check is told of cublas<t>gemm beside its arguments; `I` is the integer of its extents.
+/// What argument_check must know of cublas<t>gemm beside its arguments; `I` is the integer type of extents.
 template <class T, class I>
 argument_check::product typed() {
   argument_check::product p;
@@ -75,14 +75,14 @@ argument_check::product typed() {
   return p;
 }
 
-// The integer of the extents: the fourth parameter of each function here.
+// Integer type of the extents: the fourth parameter of each function here.
 template <class H, class Op, class I, class... A>
 I extent_of(cublasStatus_t (*)(H, Op, Op, I, A...));
 template <class F>
 using extent = decltype(extent_of(std::declval<F>()));
 
-/// Rows in which the written memory cannot test argument_check: a product that adds nothing leaves C as it was, and with an operand in the
-/// place of C only numbers change.
+/// Written memory cannot test argument_check in some rows: a product that adds nothing leaves C unchanged, and an operand in the place of C
+/// only changes numbers. These lose their description.
 std::vector<row> undescribed_where_untold(std::vector<row> rows, base from) {
   for (row& r : rows) {
     const bool adds_nothing =
@@ -117,7 +117,7 @@ row_maker strided(const std::string& name, F f, base from = base::plain) {
   };
 }
 
-// Half, computed and scaled in single precision.
+// Half-precision data, computed and scaled in single precision.
 template <class F>
 row_maker gemm_ex(const std::string& name, F f, base from = base::plain) {
   return [=](cublasHandle_t handle, const buffers& b, depth how_deep) {
@@ -145,7 +145,7 @@ row_maker strided_ex(const std::string& name, F f, base from = base::plain) {
   };
 }
 
-// cublas_v2.h has overloads of these for the compute types of old.
+// cublas_v2.h overloads these for the older compute types.
 using gemm_ex_function = cublasStatus_t (*)(cublasHandle_t, cublasOperation_t, cublasOperation_t, int, int,
                                             int, const void*, const void*, cudaDataType, int, const void*,
                                             cudaDataType, int, const void*, void*, cudaDataType, int,
@@ -156,7 +156,7 @@ using strided_ex_function = cublasStatus_t (*)(cublasHandle_t, cublasOperation_t
                                                const void*, void*, cudaDataType, int, long long int, int,
                                                cublasComputeType_t, cublasGemmAlgo_t);
 
-/// The table of one type of cublas<t>gemm that is checked on the host: both widths, and other calls to start from.
+/// The table of one type of cublas<t>gemm that is checked on the host: both integer widths, several valid calls.
 template <class T, class F, class W>
 std::vector<row_maker> both_widths(const std::string& name, F f, W wide) {
   return {gemm<T>(name, f), gemm<T>(name, f, base::transposed), gemm<T>(name + "_64", wide)};
@@ -211,7 +211,7 @@ failure_case gemm_table() {
                                                    cublasZgemmStridedBatched_64),
               both_widths_strided<__half>("cublasHgemmStridedBatched", cublasHgemmStridedBatched,
                                           cublasHgemmStridedBatched_64)}));
-  // The one part that has shapes, types and strides to look at, and all changes of them.
+  // The only part with shapes, types and strides, and with all changes of them.
   c.everything("strided_ex", "cublasGemmStridedBatchedEx of half, every change",
                {strided_ex("cublasGemmStridedBatchedEx", in_batches_ex)})
       .claims = {"S3-3", "S3-8", "S3-17"};

@@ -11,13 +11,13 @@
 
 namespace cufault::argument_table {
 
-// No two extents are alike, so that a leading dimension one too small for one operand is not right for another.
+// All extents differ, so that no leading dimension that is too small for one operand fits another.
 constexpr int m = 8, n = 12, k = 16, ld = 16;
 
 struct gemm_form {
   bool typed = false, strided = false, pointer_arrays = false;
 };
-/// Parameters of cublas<t>gemm, in order; with types, strides or arrays of pointers where the function has them.
+/// Parameters of cublas<t>gemm in order, with types, strides or arrays of pointers if the function has them.
 inline std::vector<argument> gemm_arguments(cublasOperation_t op, const gemm_form& form = {}) {
   const bool turned = op != CUBLAS_OP_N;
   std::vector<argument> all{{"handle", role::handle},

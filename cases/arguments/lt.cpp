@@ -50,13 +50,13 @@ using namespace lt_arguments;
 
 // ---- rows of one call ----
 
-/// How an attribute is set and asked for: without a buffer, with wrong sizes. `create` makes a descriptor for each row.
+/// Sets and gets an attribute without a buffer and with wrong sizes. `create` makes a descriptor for each row.
 template <class Owned, class Descriptor, class Attribute, class Create>
 void hand_over(std::vector<row>& rows, const std::string& prefix, const std::vector<attribute>& attributes,
                cublasStatus_t (*set)(Descriptor, Attribute, const void*, std::size_t),
                cublasStatus_t (*get)(Descriptor, Attribute, void*, std::size_t, std::size_t*),
                Create create) {
-  // Larger than any value: a wrong size that is accepted does no harm.
+  // Larger than any value: an accepted wrong size does no harm.
   using room = std::array<std::int64_t, 4>;
   const auto with_own = [create](const auto& call) {
     Descriptor made = nullptr;
@@ -147,7 +147,7 @@ struct asked {
 };
 asked answers;
 
-/// The heuristic and the functions below it.
+/// The heuristic and lower-level functions.
 std::vector<row> functions(cublasHandle_t /*handle*/, const buffers& b, depth how_deep) {
   const objects& on = objects_of(b);
   const auto valid = prepare(plain(b), b);
@@ -155,7 +155,7 @@ std::vector<row> functions(cublasHandle_t /*handle*/, const buffers& b, depth ho
   const bool without_memory = b.device(0) == nullptr;
   const auto layout_at = [&](std::size_t i) { return without_memory ? nullptr : d.layouts[i].get(); };
   std::vector<row> rows;
-  // Rows keep the descriptors that they are given.
+  // Rows keep their descriptors alive.
   const auto add = [&](std::vector<row> more) {
     for (row& r : more) {
       r.call = [valid, call = std::move(r.call)] { return call(); };
@@ -271,9 +271,9 @@ std::vector<row> products(cublasHandle_t /*handle*/, const buffers& b, depth how
                                 &valid->algorithm, on.workspace, workspace_bytes, cudaStream_t{});
   for (row& r : rows) {
     r.call = [valid, call = std::move(r.call)] { return call(); };
-    // argument_check does not represent a C other than D, and with a beta of 0 any C is valid.
+    // argument_check does not represent a C other than D; with beta = 0 any C is valid.
     if (r.argument == "C") r.described.reset(), r.wrong = false;
-    // A or B in the place of the result changes only numbers, which rows do not check.
+    // A or B in the place of the result only changes numbers, which rows do not check.
     if (r.change == "that of C" || (r.argument == "D" && r.change.starts_with("that of")))
       r.described.reset();
   }
@@ -297,7 +297,7 @@ std::vector<row> products(cublasHandle_t /*handle*/, const buffers& b, depth how
   workspace("null, of no bytes", nullptr, 0, false);
   workspace("of no bytes", on.workspace, 0, false);
   workspace("of all there is", on.workspace, ~std::size_t{0}, true);
-  // It is aligned, so that nothing else is wrong with it.
+  // Aligned, so that nothing else is wrong with it.
   void* host_memory = b.host();
   std::size_t host_bytes = buffers::bytes_each;
   std::align(256, host_bytes / 2, host_memory, host_bytes);

@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-/// The rows of arguments/lt that make many calls: a product or a conversion with one value changed, from the first descriptor on.
+/// Rows of arguments/lt that make many calls: a product or a conversion with one changed value, from the first descriptor on.
 namespace cufault::lt_arguments {
 
 using argument_table::buffers;
@@ -26,7 +26,7 @@ using argument_table::role;
 using argument_table::row;
 using argument_table::row_maker;
 
-/// A plan or a conversion with one change; with none where `argument` is empty.
+/// A plan or a conversion with one change; without a change if `argument` is empty.
 template <class P>
 struct altered {
   std::string function, argument, change;
@@ -35,8 +35,8 @@ struct altered {
   P all{};
 };
 
-/// Adds `base` with each attribute set to its usual value, which is valid, and to each of its others. `settings_of` gives the lists of
-/// settings that the value is added to.
+/// Adds `base` with each attribute set to its usual, valid value and to each other value. `settings_of` returns the lists of settings that
+/// receive the value.
 template <class P, class Settings>
 void alter(std::vector<altered<P>>& rows, const P& base, const std::string& function, const std::string& of,
            const std::vector<attribute>& attributes, const Settings& settings_of) {
@@ -54,7 +54,7 @@ void alter(std::vector<altered<P>>& rows, const P& base, const std::string& func
   }
 }
 
-/// Matrices that are changed together. D changed alone contradicts C, which has the same memory.
+/// Matrices that change together. D changed alone contradicts C, which has the same memory.
 struct target {
   const char* name;
   std::vector<std::size_t> which;
@@ -188,7 +188,7 @@ inline altered_plans preferences(const plan& base, const buffers& /*b*/) {
   return rows;
 }
 
-/// Which calls a row makes of a plan.
+/// Which calls of a plan a row makes.
 enum class by { all_calls, product_alone };
 
 inline row_maker plans(plan (*base_of)(const buffers&), altered_plans (*changes)(const plan&, const buffers&),
@@ -199,7 +199,7 @@ inline row_maker plans(plan (*base_of)(const buffers&), altered_plans (*changes)
     const bool alone = which == by::product_alone;
     const std::shared_ptr<prepared> before = alone ? prepare(base, b) : nullptr;
     altered_plans changed = changes(base, b);
-    // The rows of all calls show already that usual values are taken.
+    // Rows with all calls already test usual values.
     if (alone) std::erase_if(changed, [](const auto& each) { return each.argument.empty(); });
     changed.insert(changed.begin(), {alone ? "cublasLtMatmulAlgoGetHeuristic" : "cublasLtMatmul", "", "",
                                      role::kept, false, base});
@@ -207,7 +207,7 @@ inline row_maker plans(plan (*base_of)(const buffers&), altered_plans (*changes)
     for (altered<plan>& each : changed) {
       const std::string function = (alone ? "cublasLtMatmul after " : "") + each.function + base.base;
       auto beforehand = described(each.all);
-      // An algorithm may ask for more alignment than the strides leave, which argument_check does not know.
+      // An algorithm may need more alignment than the strides have, which argument_check does not know.
       if (alone && each.argument.ends_with("STRIDED_BATCH_OFFSET")) beforehand.reset();
       rows.push_back({function, each.argument, each.change,
                       [&on, before, p = std::move(each.all)] {
@@ -228,7 +228,7 @@ inline std::vector<row> conversions(cublasHandle_t /*handle*/, const buffers& b,
   for (const target& each : {a_only, target{"C ", {2}}})
     alter(changed, base, "cublasLtMatrixLayoutSetAttribute", each.name, attributes_of(base.matrices[0]),
           settings_of<conversion>(each.which));
-  // Two billion conversions are no failure, and take longer than a row may last.
+  // Two billion conversions do not fail, but exceed a row's time.
   std::erase_if(changed,
                 [](const auto& each) { return each.argument == "C BATCH_COUNT" && each.change == "huge"; });
   std::vector<row> rows;

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-/// The attributes that arguments/lt changes, of layouts, descriptors and preferences: the usual value of each, and others to set.
+/// Attributes of layouts, descriptors and preferences that arguments/lt changes: the usual value of each, and other values.
 namespace cufault::lt_arguments {
 
 using argument_table::buffers;
@@ -87,7 +87,7 @@ inline std::vector<attribute> attributes_in_batch(bool of_result) {
           {"STRIDED_BATCH_OFFSET", CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, 8, stride, what, strides}};
 }
 
-/// Pointers to scales and maxima are wrong here: by cublasLt.h, cublasLtMatmul refuses them for types that have no scale.
+/// Pointers to scales and maxima are wrong here: by cublasLt.h, cublasLtMatmul refuses them for types without a scale.
 inline std::vector<attribute> attributes_of_operation(const buffers& b) {
   using which = cublasLtMatmulDescAttributes_t;
   using values = std::vector<value>;

@@ -22,20 +22,20 @@
 
 #include "cufault/argument_check.hpp"
 
-/// What arguments/lt tells cuBLASLt of a product or a conversion, the calls that carry it out, and the product as argument_check takes it.
+/// The arguments of a product or a conversion by cuBLASLt, the calls that carry it out, and its description for argument_check.
 namespace cufault::lt_arguments {
 
 using argument_table::answer;
 using argument_table::buffers;
 
-// No two extents are alike, so that a leading dimension one too small for one operand is not right for another.
+// All extents differ, so that no leading dimension that is too small for one operand fits another.
 inline constexpr int m = 8, n = 12, k = 16, ld = 16;
 inline constexpr std::int64_t stride = 16 * 16;
 inline constexpr int batch = 2;
 inline constexpr std::size_t workspace_bytes = 4 << 20;
 inline const float one = 1, zero = 0;
 
-// ---- what cuBLASLt is told ----
+// ---- arguments ----
 
 /// A value of an attribute, as a caller sets it.
 struct setting {
@@ -51,7 +51,7 @@ struct matrix {
   bool in_place = false;  ///< by cublasLtMatrixLayoutInit
 };
 
-/// All that the calls of one product are given, from the first descriptor to the last argument.
+/// All arguments of the calls of one product, from the first descriptor on.
 struct plan {
   std::string base{};  ///< what rows add to the name of each function: " TT"
   cublasComputeType_t compute = CUBLAS_COMPUTE_32F;
@@ -61,7 +61,7 @@ struct plan {
   lt_operands on_device{};
 };
 
-/// All that the calls of one conversion, C = A + B, are given.
+/// All arguments of the calls of one conversion, C = A + B.
 struct conversion {
   std::vector<setting> operation{};
   std::array<matrix, 3> matrices{};
@@ -104,7 +104,7 @@ inline std::int64_t address(const void* p, std::size_t off = 0) {
   return static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(p) + off);
 }
 
-/// A product with a bias, which is read from the start of B.
+/// A product with a bias, which is read from the beginning of B.
 inline plan biased(const buffers& b) {
   plan p = plain(b);
   p.base = " with a bias";
@@ -115,7 +115,7 @@ inline plan biased(const buffers& b) {
 
 // ---- the calls ----
 
-/// Makes calls one after the other until one fails, and keeps the name and the status of that one.
+/// Makes calls one after another until one fails; keeps its name and status.
 class sequence {
  public:
   template <class Call>
@@ -137,7 +137,7 @@ class sequence {
 using lt_conversion =
     std::unique_ptr<cublasLtMatrixTransformDescOpaque_t, destroy_by<cublasLtMatrixTransformDescDestroy>>;
 
-/// A layout of cublasLtMatrixLayoutCreate, which it destroys, or one that cublasLtMatrixLayoutInit makes in place.
+/// A layout of cublasLtMatrixLayoutCreate, which it destroys, or one made in place by cublasLtMatrixLayoutInit.
 struct layout {
   lt_layout created{};
   cublasLtMatrixLayoutOpaque_t place{};
@@ -168,7 +168,7 @@ inline void create(sequence& call, const matrix& of, layout& made) {
   set(call, "cublasLtMatrixLayoutSetAttribute", cublasLtMatrixLayoutSetAttribute, made.get(), of.set);
 }
 
-/// The descriptors of a plan; empty from the first call that fails on.
+/// The descriptors of a plan; empty after the first failed call.
 struct descriptors {
   lt_operation operation{};
   lt_preference preference{};
@@ -202,7 +202,7 @@ inline cublasStatus_t first_algorithm(cublasLtHandle_t lt, descriptors& d,
                                         &found);
 }
 
-/// What all rows of a process share. The end of the process frees it.
+/// Objects shared by all rows of a process. The end of the process frees them.
 struct objects {
   cublasLtHandle_t lt = nullptr;
   std::byte* workspace = nullptr;
@@ -218,7 +218,7 @@ inline const objects& objects_of(const buffers& b) {
   return made;
 }
 
-/// Descriptors and an algorithm of a valid plan, for rows that need them ready-made. Empty where the buffers have no memory.
+/// Descriptors and an algorithm of a valid plan, for rows that need them ready-made. Empty if the buffers have no memory.
 struct prepared {
   descriptors made{};
   cublasLtMatmulAlgo_t algorithm{};
@@ -237,8 +237,8 @@ inline std::shared_ptr<prepared> prepare(const plan& p, const buffers& b) {
   return all;
 }
 
-/// Makes all calls from the first descriptor to the product. With `kept`, an algorithm that was found before, it leaves out the
-/// heuristic and the check of the algorithm, as a program that keeps algorithms does.
+/// Makes all calls from the first descriptor to the product. With `kept`, an algorithm found before, skips the heuristic and the check of
+/// the algorithm, like a program that keeps algorithms.
 inline answer carry_out(const objects& on, const plan& p, const cublasLtMatmulAlgo_t* kept) {
   sequence call;
   descriptors d;
@@ -286,7 +286,7 @@ inline answer carry_out(const objects& on, const conversion& p, const buffers& m
   return call.came_to();
 }
 
-// ---- the product as argument_check takes it ----
+// ---- the product as argument_check describes it ----
 
 /// A matrix with its attributes applied.
 struct shape {
@@ -294,7 +294,7 @@ struct shape {
   std::int64_t batch = 1, stride = 0;
 };
 
-/// None where argument_check does not represent one of the attributes.
+/// Nullopt if argument_check does not represent one of the attributes.
 inline std::optional<shape> shape_of(const matrix& x) {
   shape s{x};
   for (const setting& each : x.set) {
@@ -316,7 +316,7 @@ inline std::optional<shape> shape_of(const matrix& x) {
   return s;
 }
 
-/// None where argument_check does not represent part of the plan.
+/// Nullopt if argument_check does not represent part of the plan.
 inline std::optional<argument_check::product> described(const plan& p) {
   if (!p.preference.empty()) return std::nullopt;
   std::array<shape, 4> shapes;
@@ -330,7 +330,7 @@ inline std::optional<argument_check::product> described(const plan& p) {
     return std::tuple{s.of.type, s.of.rows, s.of.columns, s.of.leading_dimension, s.stride, s.batch};
   };
   if (facts(c) != facts(d) || a.batch != d.batch || b.batch != d.batch) return std::nullopt;
-  // To argument_check an extent of -1 is one that the caller does not state.
+  // For argument_check an extent of -1 means that the caller does not state it.
   for (const shape& each : {a, b})
     if (each.of.rows == -1 || each.of.columns == -1) return std::nullopt;
 
@@ -352,7 +352,7 @@ inline std::optional<argument_check::product> described(const plan& p) {
   }
   q.m = d.of.rows;
   q.n = d.of.columns;
-  // An operation outside its enumeration counts as one that does not transpose.
+  // An operation outside its enumeration counts as not transposed.
   const int a_op = argument_check::detail::number(q.a_op);
   q.k = a_op == CUBLAS_OP_T || a_op == CUBLAS_OP_C ? a.of.rows : a.of.columns;
   q.batch = d.batch;

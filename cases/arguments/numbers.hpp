@@ -8,7 +8,7 @@
 
 #include <type_traits>
 
-/// One and zero of every type that routines take scalars of.
+/// One and zero in every scalar type of the routines.
 namespace cufault {
 
 template <class T>

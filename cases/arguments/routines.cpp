@@ -76,13 +76,13 @@ row_maker trsm(const std::string& name, F f, cublasSideMode_t side = CUBLAS_SIDE
     auto rows =
         rows_of(left ? name : name + " right", f, names, b, how_deep, handle, side, CUBLAS_FILL_MODE_UPPER,
                 CUBLAS_OP_N, CUBLAS_DIAG_NON_UNIT, m, n, &one<T>, b.device(0), ld, b.device(1), ld);
-    // Two billion columns keep it busy for longer than a row may last: no failure, and half the time of the arm.
+    // Two billion columns do not fail, but exceed a row's time and take half of the arm's.
     std::erase_if(rows, [](const row& r) { return r.argument == "n" && r.change == "huge"; });
     return rows;
   };
 }
 
-/// C = A + transposed B; then C in the place of A and of B, where the documentation allows it and where it does not.
+/// C = A + transposed B; then C in the place of A and B, with and without permission of the documentation.
 template <class T, class F>
 row_maker geam(const std::string& name, F f) {
   return [=](cublasHandle_t handle, const buffers& b, depth how_deep) {
@@ -108,7 +108,7 @@ row_maker geam(const std::string& name, F f) {
       T* const a = at(0);
       T* const other = at(1);
       T* const c = at(operand);
-      // A square, so that it may be transposed.
+      // Square, so that it may be transposed.
       const auto call = [=] {
         return f(handle, operand == 0 ? op : CUBLAS_OP_N, operand == 1 ? op : CUBLAS_OP_N, m, m, &one<T>, a,
                  ld, &one<T>, other, ld, c, ldc);
@@ -158,7 +158,7 @@ row_maker batched_ex(const std::string& name, F f, cublasOperation_t op = CUBLAS
   };
 }
 
-// cublas_v2.h has overloads of it for the compute types of old.
+// cublas_v2.h overloads it for the older compute types.
 using batched_ex_function = cublasStatus_t (*)(cublasHandle_t, cublasOperation_t, cublasOperation_t, int, int,
                                                int, const void*, const void* const*, cudaDataType, int,
                                                const void* const*, cudaDataType, int, const void*,
@@ -166,7 +166,7 @@ using batched_ex_function = cublasStatus_t (*)(cublasHandle_t, cublasOperation_t
                                                cublasGemmAlgo_t);
 
 #if CUBLAS_VER_MAJOR > 12 || (CUBLAS_VER_MAJOR == 12 && CUBLAS_VER_MINOR >= 4)
-/// The one group of a grouped product, as its arrays hold it.
+/// The one group of a grouped product, as elements of its arrays.
 template <class I>
 struct group {
   cublasOperation_t transa = CUBLAS_OP_N, transb = CUBLAS_OP_N;
@@ -180,7 +180,7 @@ struct group {
 template <class I>
 const group<I> valid_group;
 
-/// The arrays as such, then what stands in them.
+/// Changes of the arrays, then of their elements.
 template <class I, class F>
 row_maker grouped(const std::string& name, F f) {
   return [=](cublasHandle_t handle, const buffers& b, depth how_deep) {

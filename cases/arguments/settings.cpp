@@ -42,9 +42,9 @@ struct asked {
 };
 asked results;
 
-/// All rows share the handle, so that each resets it. No row says whether these calls succeed.
+/// All rows share the handle, so each resets it. No row reports the status of these calls.
 void make_as_new(cublasHandle_t handle) {
-  cublasSetStream(handle, nullptr);  // and the workspace is the library's own again
+  cublasSetStream(handle, nullptr);  // also restores the library's own workspace
   cublasSetPointerMode(handle, CUBLAS_POINTER_MODE_HOST);
   cublasSetMathMode(handle, CUBLAS_DEFAULT_MATH);
   cublasSetAtomicsMode(handle, CUBLAS_ATOMICS_NOT_ALLOWED);
@@ -60,7 +60,7 @@ std::vector<row> as_new_after_each(cublasHandle_t handle, std::vector<row> rows)
   return rows;
 }
 
-/// Rows of a setting of one value: the valid one, and numbers that its enumeration does not have.
+/// Rows of a setting with one value: the valid one, and numbers outside its enumeration.
 template <class F, class V>
 row_maker setting(const std::string& name, F f, const char* argument_name, V valid) {
   return [=](cublasHandle_t handle, const buffers& b, depth how_deep) {
@@ -77,7 +77,7 @@ row_maker question(const std::string& name, F f, const char* argument_name, V* r
   };
 }
 
-/// Streams of the process: given back by its end.
+/// Streams live until the end of the process.
 cudaStream_t new_stream() {
   cudaStream_t stream = nullptr;
   CUFAULT_REQUIRE(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
@@ -113,7 +113,7 @@ std::vector<row> streams(cublasHandle_t handle, const buffers& b, depth how_deep
 std::vector<row> workspaces(cublasHandle_t handle, const buffers& b, depth how_deep) {
   const std::string name = "cublasSetWorkspace";
   const bool without_memory = b.device(0) == nullptr;
-  void* block = nullptr;  // of the process, like the streams
+  void* block = nullptr;  // lives until the end of the process
   if (!without_memory) CUFAULT_REQUIRE(cudaMalloc(&block, workspace_bytes));
   auto* const memory = static_cast<std::byte*>(block);
   auto rows =
@@ -140,7 +140,7 @@ std::vector<row> workspaces(cublasHandle_t handle, const buffers& b, depth how_d
   return rows;
 }
 
-/// Rows on handles of their own, which they create and destroy.
+/// Rows that create and destroy their own handles.
 std::vector<row> handles(cublasHandle_t /*handle*/, const buffers& /*b*/, depth /*how_deep*/) {
   std::vector<row> rows;
   rows.push_back({"cublasCreate", "", "", [] {
@@ -165,8 +165,8 @@ row_maker alone(const row_maker& make) {
   };
 }
 
-/// Each call with a product behind it, whose status is that of the row. cuBLAS may split the long columns, which takes a workspace. Scalars
-/// are in host memory whatever the pointer mode.
+/// Makes each call, then a product whose status is the row's. cuBLAS may split the long columns, which needs a workspace. Scalars are in
+/// host memory in every pointer mode.
 row_maker then_product(const row_maker& make) {
   return [=](cublasHandle_t handle, const buffers& b, depth how_deep) {
     static const float one = 1, zero = 0;

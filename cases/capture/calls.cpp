@@ -4,18 +4,18 @@
 // What fails   Calls that are fine outside of a capture: a result in host memory, and a product on the legacy stream while a blocking
 //              stream captures. And one that succeeds and is wrong: a graph keeps the alpha that it was captured with. Tried because
 //              they are documented or reported to fail: the heuristic of cuBLASLt, an autotuned product.
-// Why          Supposed: what must be done at once (wait, measure, load code) is not what a capture does, which is to record. As
-//              documented: scalars in host memory are recorded by value, and the legacy stream waits for every blocking stream.
+// Why          Supposed: a capture records; it cannot do at once what must be done at once (wait, measure, load code). Documented: host
+//              scalars are recorded by value, and the legacy stream waits for every blocking stream.
 // Documented   cuBLAS documentation, CUDA Graphs Support: no scalar results in host memory during a capture; host alpha and beta are
-//              recorded, device ones read at each launch. cublasGemmAlgo_t: CUBLAS_GEMM_AUTOTUNE is not supported during a capture for a
-//              product it has not met. CUDA Runtime API, cudaStreamIsCapturing: the legacy stream is unusable while a blocking stream
+//              recorded, device ones are read at each launch. cublasGemmAlgo_t: CUBLAS_GEMM_AUTOTUNE is not supported during a capture for
+//              a product it has not met. CUDA Runtime API, cudaStreamIsCapturing: the legacy stream is unusable while a blocking stream
 //              captures. Release notes and vllm.cpp#1732, #1741: INTERNAL_ERROR of the heuristic during a capture, in cuBLAS 13.5.1 to
 //              13.6.0 only.
-// Measured     H200, driver 580.159.04, cuBLAS 13.1.0: a result in host memory and a product on the legacy stream return INTERNAL_ERROR
-//              and invalidate the capture. The heuristic and an autotuned single-precision product do neither: their graphs give right
-//              numbers. First products and the relaxed mode: capture_* of the matrix.
-// What helps   Documented: results and scalars in device memory (CUBLAS_POINTER_MODE_DEVICE), non-blocking streams. Recommended: asking
-//              the heuristic before the capture.
+// Measured     H200, driver 580.159.04, cuBLAS 13.1.0: a result in host memory and a product on the legacy stream return INTERNAL_ERROR and
+//              invalidate the capture. The heuristic and an autotuned single-precision product do neither: their graphs give right numbers.
+//              First products and the relaxed mode: capture_* of the matrix.
+// What helps   Documented: results and scalars in device memory (CUBLAS_POINTER_MODE_DEVICE), non-blocking streams. Recommended: asking the
+//              heuristic before the capture.
 #include "cases/capture/recording.hpp"
 #include "harness/kit/lt_problem.hpp"
 #include "kernels/faults.hpp"
@@ -83,7 +83,7 @@ struct reduction_bench {
     }
     CUFAULT_REQUIRE(cudaStreamSynchronize(r.stream));
   }
-  /// Tells the handle, and says where results belong then.
+  /// Sets the handle's pointer mode; returns the place for results in that mode.
   float* result_in(cublasPointerMode_t mode) {
     CUFAULT_REQUIRE(cublasSetPointerMode(r.handle, mode));
     return mode == CUBLAS_POINTER_MODE_HOST ? &on_host : on_device;
@@ -94,7 +94,7 @@ struct reduction_bench {
   }
 };
 
-/// One launch of the graph, on another vector and with the result poisoned.
+/// One launch of the graph, on a new vector and a poisoned result.
 product_with_facts replayed_reduction(reduction_bench& b, const reduction& what, float* result) {
   const auto value = static_cast<float>(2 + fresh_seed() % 7);
   b.fill(b.x, value);
@@ -156,7 +156,7 @@ void ask_then_capture(lt_bench& b) {
 
 // ---- autotuning ----
 
-/// CUBLAS_GEMM_AUTOTUNE, which headers before CUDA 13.0 do not have.
+/// CUBLAS_GEMM_AUTOTUNE, which headers before CUDA 13.0 lack.
 const auto autotune = static_cast<cublasGemmAlgo_t>(999);
 
 cublasStatus_t autotuned_gemm(recording& r) {
@@ -183,7 +183,7 @@ void capture_autotuned(recording& r) {
 
 // ---- alpha ----
 
-/// The graph is captured with an alpha of 2 in this variable, and runs when it is 1.
+/// Captures the graph while alpha is 2 in this variable, and launches it when it is 1.
 void change_alpha_on_host(recording& r) {
   float alpha = 2;
   begin(r);
@@ -216,7 +216,7 @@ product_result numbers_of_sgemm_beside() {
   return result;
 }
 
-/// Another handle multiplies on the legacy stream while a stream of that kind captures.
+/// Another handle multiplies on the legacy stream while a stream with these flags captures.
 void multiply_beside(unsigned stream_flags) {
   recording r(small_extents, stream_flags);
   warm_up(r);

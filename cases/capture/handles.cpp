@@ -46,7 +46,7 @@ void create_before(recording& r) {
 
 // ---- what another thread does meanwhile ----
 
-/// A thread that has the device current before anything is captured, and works once, when it is told to.
+/// A thread that makes the device current before the capture, and works once on request.
 class second_thread {
  public:
   explicit second_thread(int device)
@@ -98,7 +98,7 @@ const std::array calls{call_beside{"allocate", "cudaMalloc", allocate},
                        call_beside{"create", "cublasCreate", create},
                        call_beside{"destroy", "cublasDestroy of another handle", destroy}};
 
-/// The other thread calls between two products; no two calls are made at the same time.
+/// The other thread calls between two products; calls never overlap.
 void capture_beside(const trial& t, recording& r, const call_beside& call, cudaStreamCaptureMode mode) {
   const cublasHandle_t theirs = new_handle();
   second_thread other(t.device());

@@ -2,14 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What fails   Reported: device memory that every graph with a captured product takes anew, and keeps as long as it lives.
-// Why          As documented: without a workspace of the caller's, cuBLAS may record into the graph that it allocates one and frees it.
-//              That may take device memory once for all graphs of a stream, or for each of them.
+// Why          Documented: without a workspace of the caller, cuBLAS may record an allocation and a release into the graph. That may take
+//              device memory once for all graphs of a stream, or for each of them.
 // Documented   cuBLAS documentation, CUDA Graphs Support: captured routines may create memory nodes; cublasSetWorkspace avoids it. CUDA
-//              Programming Guide, graph memory nodes: graphs that cannot run at the same time may share what they allocate. Reported:
-//              pytorch#83461 and #85447; said to be over with CUDA 12.2: pytorch#124250.
-// Measured     H200, driver 580.159.04, cuBLAS 13.1.0: once. Of 16 graphs without a workspace of the caller's the 15 after the first take
-//              no memory.
-// What helps   Documented: cublasSetWorkspace before the capture, after cublasSetStream. The nodes, and what else they make impossible:
+//              Programming Guide, graph memory nodes: graphs that cannot run at the same time may share allocations. Reported:
+//              pytorch#83461 and #85447; said to be fixed in CUDA 12.2: pytorch#124250.
+// Measured     H200, driver 580.159.04, cuBLAS 13.1.0: once. Of 16 graphs without a workspace of the caller, the 15 after the first take no
+//              memory.
+// What helps   Documented: cublasSetWorkspace before the capture, after cublasSetStream. Nodes and their other restrictions:
 //              capture.memory_nodes.
 #include "cases/capture/recording.hpp"
 #include "harness/kit/memory_pressure.hpp"
@@ -21,7 +21,7 @@ namespace {
 
 constexpr int graphs = 16;
 
-/// Device memory that all graphs but the first take. They are kept.
+/// Device memory taken by all graphs but the first. The graphs are kept.
 std::size_t taken_by_graphs(recording& r) {
   std::size_t with_one = 0;
   for (int i = 0; i < graphs; ++i) {
@@ -36,7 +36,7 @@ std::size_t taken_by_graphs(recording& r) {
   return with_one > with_all ? with_one - with_all : 0;
 }
 
-/// A product, a workspace of the caller's for it, and what graphs take by themselves: without a workspace of theirs.
+/// A product, a workspace of the caller for it, and the memory that graphs take without that workspace.
 struct growth {
   recording r{long_extents};
   std::size_t by_themselves = 0;
@@ -70,7 +70,7 @@ void control(trial& t) {
 // ---- fault and remedy ----
 
 void without_workspace(trial& t, growth& g) {
-  CUFAULT_OBSERVE(cublasSetStream(g.r.handle, g.r.stream));  // drops the caller's
+  CUFAULT_OBSERVE(cublasSetStream(g.r.handle, g.r.stream));  // drops the caller's workspace
   CUFAULT_OBSERVE_AS("check.graph_memory", "", memory_of_graphs(t, g));
 }
 

@@ -34,7 +34,7 @@ fact_map facts_of(const graph_nodes& found) {
           {"free_nodes", static_cast<std::int64_t>(found.frees)}};
 }
 
-/// No memory nodes are asked for.
+/// Succeeds without memory nodes.
 status_record record_of(const graph_nodes& found) {
   const bool none = found.allocations + found.frees == 0;
   return {.status = none ? "" : "MEMORY_NODES", .ok = none, .facts = facts_of(found)};
@@ -60,7 +60,7 @@ graph_nodes nodes_of(cudaGraph_t graph) {
   return found;
 }
 
-/// That memory nodes are found where there are some: an allocation and its release that are captured here.
+/// Tests the search for memory nodes on a captured allocation and its release.
 status_record own_memory_nodes(recording& r) {
   void* memory = nullptr;
   begin(r);
@@ -72,7 +72,7 @@ status_record own_memory_nodes(recording& r) {
   return {.status = as_captured ? "" : "MISCOUNTED", .ok = as_captured, .facts = facts_of(found)};
 }
 
-/// A graph with one product in it, and its nodes.
+/// A graph with one product, and its nodes.
 void capture_and_count(trial& t, recording& r) {
   begin(r);
   CUFAULT_OBSERVE_AS("cublasSgemm", "captured", captured_sgemm(r));
@@ -95,7 +95,7 @@ void as_child(recording& r) {
   instantiate_and_replay(r);
 }
 
-/// It is launched from the host, which such a graph allows too.
+/// Launched from the host, which such a graph also allows.
 void for_the_device(recording& r) {
   if (CUFAULT_OBSERVE_AS(
           "cudaGraphInstantiate", "for_device_launch",
@@ -200,7 +200,7 @@ failure_case memory_nodes() {
           [&what](trial& t) { used_with_workspace(t, what); });
   }
   c.in_tier = {"control", "long_product", "child_graph", "set_workspace"};
-  // The others leave a last error or memory of graphs behind.
+  // The other arms leave a last error or memory of graphs.
   c.share_process_of({"control", "set_workspace"});
   return c;
 }

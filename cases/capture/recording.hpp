@@ -9,17 +9,17 @@
 #include <cublas_v2.h>
 #include <cuda_runtime.h>
 
-/// What the cases about stream capture share: a product that is captured, and that is checked after every replay.
+/// Shared by the cases about stream capture: a product that is captured, and checked after every replay.
 namespace cufault {
 
 inline constexpr float one = 1, zero = 0;
 inline constexpr product_extents small_extents{
     .m = product_shape::m, .n = product_shape::n, .k = product_shape::k};
-/// A k so long that cuBLAS splits it, which takes a workspace.
+/// A k so long that cuBLAS splits it, which needs a workspace.
 inline constexpr product_extents long_extents{.m = 96, .n = 64, .k = 16384};
 
-/// A product, the stream on which the cublasSgemm of it is captured, and the graph that comes of it. What it holds is given back by
-/// the end of the trial's process: some arms leave a context in which nothing can be freed.
+/// A product, the stream on which its cublasSgemm is captured, and the resulting graph. Only the end of the trial's process releases them:
+/// some arms leave a context in which nothing can be freed.
 struct recording {
   product_extents extents;
   cublasHandle_t handle = nullptr;
@@ -34,10 +34,10 @@ struct recording {
       : extents(of) {
     CUFAULT_REQUIRE(cudaStreamCreateWithFlags(&stream, stream_flags));
     CUFAULT_REQUIRE(cudaMalloc(&block, product_bytes(extents)));
-    CUFAULT_REQUIRE(refresh());  // says where the operands are
+    CUFAULT_REQUIRE(refresh());  // sets the operands' addresses
     CUFAULT_REQUIRE(cudaStreamSynchronize(stream));
   }
-  /// Fresh numbers and a poisoned C, on the stream, which must not be capturing.
+  /// New numbers and a poisoned C, on the stream, which must not be capturing.
   cudaError_t refresh() { return prepare_product(extents, block, fresh_seed(), &on, stream); }
 };
 
@@ -47,7 +47,7 @@ inline cublasStatus_t sgemm(const recording& r, const float* alpha, const float*
                      r.extents.ldc());
 }
 
-/// Waits for what was started, and checks C.
+/// Waits for the product, and checks C.
 inline product_result checked(const recording& r, product_result started) {
   if (started.status != CUBLAS_STATUS_SUCCESS || started.waited != cudaSuccess) return started;
   if ((started.waited = cudaDeviceSynchronize()) != cudaSuccess) return started;
@@ -57,21 +57,21 @@ inline product_result checked(const recording& r, product_result started) {
   return started;
 }
 
-/// The product outside of a capture.
+/// The product without a capture.
 inline product_result multiply_at_once(recording& r, const float* alpha = &one, const float* beta = &zero) {
   product_result result{.waited = r.refresh()};
   if (result.waited == cudaSuccess) result.status = sgemm(r, alpha, beta);
   return checked(r, result);
 }
 
-/// A handle on the stream, whose kernel for the product is loaded.
+/// Makes a handle on the stream and loads its kernel for the product.
 inline void warm_up(recording& r) {
   r.handle = new_handle();
   CUFAULT_REQUIRE(cublasSetStream(r.handle, r.stream));
   CUFAULT_REQUIRE(multiply_at_once(r));
 }
 
-/// A workspace of the caller's, as large as is recommended for recent devices. For a handle that has its stream already.
+/// Sets a workspace of the caller of the size recommended for recent devices. The handle must already have its stream.
 inline void give_workspace(recording& r) {
   constexpr std::size_t bytes = 32 << 20;
   void* workspace = nullptr;
@@ -92,12 +92,12 @@ inline cublasStatus_t captured_sgemm(recording& r, const float* alpha = &one, co
   return status;
 }
 
-/// Ends the capture, which an invalidated one needs too. Whether there is a graph.
+/// Ends the capture, also an invalidated one. Returns true if there is a graph.
 inline bool end(recording& r) {
   return CUFAULT_OBSERVE(cudaStreamEndCapture(r.stream, &r.graph)) == cudaSuccess;
 }
 
-/// One launch of the graph, on fresh numbers.
+/// One launch of the graph, on new numbers.
 inline product_result replay(recording& r) {
   product_result result{.waited = r.refresh()};
   if (result.waited == cudaSuccess) result.waited = cudaGraphLaunch(r.executable, r.stream);
@@ -109,7 +109,7 @@ inline void instantiate_and_replay(recording& r) {
     CUFAULT_OBSERVE_AS("cudaGraphLaunch", "", replay(r));
 }
 
-/// Runs the graph where there is one with the product in it.
+/// Launches the graph, if there is one with the product.
 inline void end_and_replay(recording& r) {
   if (end(r) && r.captured) instantiate_and_replay(r);
 }

@@ -24,10 +24,10 @@
 namespace cufault {
 namespace {
 
-/// Documented as the default pool's size on most GPUs; a scribbler passes over it in microseconds.
+/// The default pool's size on most GPUs (documented); a scribbler passes over it in microseconds.
 constexpr std::size_t workspace_bytes = 4_MiB;
 constexpr std::size_t workspace_floats = workspace_bytes / sizeof(float);
-constexpr std::size_t piece = 32_MiB;  // what the pool grows by, so that the same piece is given out again
+constexpr std::size_t piece = 32_MiB;  // the pool's step of growth, so that the same piece is reused
 constexpr float untouched = -12345;
 
 float* memory_from(stream_ordered_memory& pool) {
@@ -49,12 +49,12 @@ std::size_t overwritten(const float* memory) {
       std::count_if(now.begin(), now.end(), [](float f) { return f != untouched; }));
 }
 
-/// A warm handle, and a graph of one product by it in the first 4 MiB of some memory.
+/// A warm handle, and a graph of one product in the first 4 MiB of a block.
 struct worker {
   recording r{long_extents};
   float* memory = nullptr;
 
-  /// Proves that the graph computes in there.
+  /// Proves that the graph computes in this workspace.
   void capture_in(float* workspace) {
     memory = workspace;
     CUFAULT_OBSERVE(cublasSetWorkspace(r.handle, memory, workspace_bytes));
@@ -65,7 +65,7 @@ struct worker {
   }
 };
 
-/// The same with memory of a pool, as a framework would give it.
+/// The same with memory of a pool, as in a framework.
 struct pool_worker : worker {
   stream_ordered_memory pool;
   explicit pool_worker(int device) : pool(device) {
@@ -73,7 +73,7 @@ struct pool_worker : worker {
     warm_up(r);
     capture_in(memory_from(pool));
   }
-  /// Frees the workspace, and allocates for somebody else, who gets the same memory.
+  /// Frees the workspace, and allocates the same memory for another owner.
   float* hand_on() {
     pool.release(memory);
     float* const next = memory_from(pool);
@@ -91,7 +91,7 @@ struct pool_worker : worker {
   }
 };
 
-/// Whether memory that the graph has nothing to do with is as its owner left it: it is right, or wrong.
+/// Right if memory unrelated to the graph is as its owner left it, else wrong.
 product_result numbers_of_another_owner(trial& t, const float* theirs) {
   const std::size_t wrong = overwritten(theirs);
   t.measure("floats of another owner that were overwritten", static_cast<double>(wrong));
@@ -104,7 +104,7 @@ void replay_beside_another_owner(trial& t, worker& w, float* theirs) {
     CUFAULT_OBSERVE_AS("check.memory_unchanged", "", numbers_of_another_owner(t, theirs));
 }
 
-/// Replays while the owner of some memory writes to it.
+/// Replays while the memory's owner writes to it.
 product_result replay_while_written(trial& t, worker& w, float* theirs) {
   constexpr int rounds = 10;
   constexpr unsigned written_ms = 30;
@@ -182,7 +182,7 @@ void keep_workspace(trial& t) {
   pool_worker w(t.device());
   CUFAULT_OBSERVE_AS("cudaGraphLaunch", "", replay(w.r));
   CUFAULT_OBSERVE(cudaGraphExecDestroy(w.r.executable));
-  CUFAULT_OBSERVE(cublasSetStream(w.r.handle, w.r.stream));  // brings the library's own back
+  CUFAULT_OBSERVE(cublasSetStream(w.r.handle, w.r.stream));  // restores the library's own workspace
   w.give_back();
   CUFAULT_OBSERVE_AS("cublasSgemm", "eager", multiply_at_once(w.r));
 }

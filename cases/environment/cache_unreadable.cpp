@@ -23,7 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// From the first CUDA call on. The library comes as PTX alone, so that the driver has to compile it.
+/// Runs from the first CUDA call on. The library contains only PTX, so the driver has to compile it.
 void work(trial& t, const fs::path& cache) {
   setenv("CUDA_CACHE_PATH", cache.c_str(), 1);
   const code_library ptx_only(code_as_ptx);
@@ -38,7 +38,7 @@ fs::path own_place(trial& t) {
   return folder;
 }
 
-/// A path below a file, which is of no use to anybody, also not to root.
+/// A path below a file, unusable even for root.
 fs::path below_a_file(trial& t) {
   const fs::path file = t.scratch() / "file";
   std::ofstream{file} << "no folder\n";

@@ -13,9 +13,8 @@
 // What helps   Recommended: drop the compat folder from the path, reboot into the right kernel module, start
 //              the fabric manager. Users also retry and reset. Said not to help, and not measured yet: the
 //              framework installed again; no arm installs anything.
-// Made up are all arms but those with a compat folder: their libcuda is a stand-in.
-// Runs without a GPU, but for the compat folder and the arms that show remedies. CUFAULT_COMPAT_DIR names a
-// compat folder.
+// All arms except those with a compat folder are made up: their libcuda is a stand-in. Only the compat folder and the arms that show
+// remedies need a GPU. CUFAULT_COMPAT_DIR names a compat folder.
 #include "cases/environment/other_driver.hpp"
 #include "harness/kit/products.hpp"
 
@@ -56,9 +55,9 @@ void compat_in_front(trial& t) {
     t.measure("CUDA version of the driver's library", version);
 }
 
-/// Each in a process of its own, since a runtime asks its driver once. The stand-in has no devices: one that is accepted gives
-/// cudaErrorNoDevice. The rule is that a driver of the runtime's own major version, or of a later one, is accepted; S1-12 is
-/// about exceptions. With a runtime of minor version 0 none can be a little older. Injected, the machine's own driver says it has none.
+/// Each version runs in its own process, since a runtime asks its driver once. The stand-in has no devices: an accepted version gives
+/// cudaErrorNoDevice. Rule: a driver of the runtime's major version or a later one is accepted; S1-12 is about exceptions. A runtime with
+/// minor version 0 has no slightly older driver. In the counterpart the machine's own driver reports no device.
 void drivers_of_many_versions(trial& t) {
   constexpr int major = CUDART_VERSION / 1000 * 1000;
   for (const int version : {major - 1000, major - 910, major, major + 10, major + 90, major + 1000}) {

@@ -9,9 +9,8 @@
 // What helps   A driver that is new enough; dropping the stubs folder from LD_LIBRARY_PATH before the process starts.
 //              Retrying, resetting and changing LD_LIBRARY_PATH from inside are measured as dead ends. Said not to help
 //              either, and not measured yet: the toolkit installed again, older or newer; no arm installs anything.
-// Made up are the arms with a stand-in libcuda, and those in which none can be loaded: an empty file of this project is found first.
-// Runs without a GPU, but for the arms that show the remedies and the injected counterparts. no_driver has no counterpart: it is the loader that
-// fails, before there is a driver's call.
+// Arms with a stand-in libcuda are made up, and so are those in which none can be loaded: an empty file of cufault is found first. Only
+// remedies and injected counterparts need a GPU. no_driver has no counterpart: the loader fails, before any call of the driver.
 #include "cases/environment/other_driver.hpp"
 #include "harness/kit/products.hpp"
 

@@ -6,10 +6,9 @@
 //              names no device.
 // Documented   CUDA Programming Guide, CUDA Environment Variables; CUDA Runtime API, cudaError_t 100. Many
 //              threads: a batch system or a launcher sets the variable, and the program blames cuBLAS.
-// What helps   Recommended: unset the variable. Whether that still helps from inside the process, before and
-//              after the first CUDA call, is what the arms measure. Recommended too: asking for the number of
-//              devices first. Every fault arm does, and is told cudaErrorNoDevice; what a program then does instead
-//              is not measured yet.
+// What helps   Recommended: unset the variable. The arms measure whether that still helps inside the process, before and after the first
+//              CUDA call. Recommended too: asking for the number of devices first. Every fault arm does, and gets cudaErrorNoDevice; what a
+//              program then does instead is not measured yet.
 // One arm, made up by a stand-in libcuda, and a control run without a GPU.
 #include "cases/environment/other_driver.hpp"
 #include "harness/kit/products.hpp"
@@ -24,7 +23,7 @@ std::map<std::string, std::string> hidden_by(const char* value) {
   return {{variable, value}, {kept_in, environment_variable(variable)}};
 }
 
-/// As it was before the trial: the devices that this run may not use stay hidden.
+/// Restores the value before the trial: devices that this run may not use stay hidden.
 void show_again() {
   if (const std::string original = environment_variable(kept_in); original.empty()) {
     unsetenv(variable);
@@ -43,7 +42,7 @@ void devices_visible(trial& t) {
 
 // ---- faults ----
 
-/// From inside: for an arm's environment an empty value means no variable.
+/// Set inside the process: in an arm's environment an empty value unsets the variable.
 void set_to_nothing(trial&) {
   if (!in_counterpart()) setenv(variable, "", 1);
   first_calls();

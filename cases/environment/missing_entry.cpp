@@ -26,7 +26,7 @@
 namespace cufault {
 namespace {
 
-/// The documented test for a feature. It leaves no trace.
+/// The documented test for a feature. Clears its error.
 bool driver_has(const char* entry) {
   void* found = nullptr;
   cudaDriverEntryPointQueryResult how = cudaDriverEntryPointSymbolNotFound;
@@ -41,7 +41,7 @@ bool driver_has(const char* entry) {
   return asked == cudaSuccess && how == cudaDriverEntryPointSuccess && found != nullptr;
 }
 
-/// Our own kernels, by the runtime of this program.
+/// Kernels of cufault, by the runtime of this program.
 product_result plain_kernels() {
   product_result result;
   result.waited = prove_context(fresh_seed(), &result.right);
@@ -74,7 +74,7 @@ struct driver_function {
   int since;  ///< the CUDA version that its type has in cudaTypedefs.h
 };
 
-// driver_without_entry of the matrix lacks another one.
+// driver_without_entry of the matrix hides another function.
 constexpr std::array functions{driver_function{"cuMemAlloc", 2000},
                                driver_function{"cuLibraryLoadData", 12000},
                                driver_function{"cuLaunchKernelEx", 11060}};
@@ -86,7 +86,7 @@ std::string made_up(const driver_function& f) {
 
 // ---- remedies ----
 
-constexpr const char* answered = "cuMemAlloc";  // the function whose absence the remedy answers
+constexpr const char* answered = "cuMemAlloc";  // the function whose absence the remedy handles
 
 void driver_that_has_it(trial& t) {
   if (t.stage() > 0) return work(t, nullptr);
@@ -97,7 +97,7 @@ void driver_that_has_it(trial& t) {
 
 // ---- the case ----
 
-/// "cuMemAllocAsync": "without_mem_alloc_async".
+/// "without_mem_alloc_async" for "cuMemAllocAsync".
 std::string arm_without(std::string_view entry) {
   std::string name = "without";
   for (const char c : entry.substr(2)) {

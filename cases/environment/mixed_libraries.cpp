@@ -59,7 +59,7 @@ struct pair_of_libraries {
   [[nodiscard]] int major() const { return version / 10000; }
 };
 
-/// 131000 is "13.10.0".
+/// "13.10.0" for 131000.
 std::string cublas_version(int number) {
   return fmt::format("{}.{}.{}", number / 10000, number / 100 % 100, number % 100);
 }
@@ -74,8 +74,8 @@ struct pairs {
   std::string versions;           ///< asked_for_versions() with a matching pair
 };
 
-/// What the toolkit that built this, the runtime in it and the driver have to say: for `nvcc --version`, the framework and the
-/// driver. None of them knows of a cuBLAS.
+/// Versions of the toolkit of this build, its runtime and the driver: stand for `nvcc --version`, the framework and the driver. None of
+/// them knows of a cuBLAS.
 std::string asked_for_versions() {
   int runtime = 0, driver = 0;
   CUFAULT_REQUIRE(cudaRuntimeGetVersion(&runtime));
@@ -84,7 +84,7 @@ std::string asked_for_versions() {
                      cuda_version(runtime), cuda_version(driver));
 }
 
-/// One pair is loaded in one process, so that nothing of it is left where the body loads its mixture.
+/// Each process loads one pair, so that no other pair is loaded when the body loads its mixture.
 std::function<void(trial&)> with_pairs(int count, std::function<void(trial&, const pairs&)> body) {
   return [count, body = std::move(body)](trial& t) {
     const auto named = [](int pair, const char* what) {
@@ -122,7 +122,7 @@ void need_two_majors(const pairs& p) {
                     p.ours.version, p.other.version));
 }
 
-/// It has the name and the symbol version of that major.
+/// A stand-in with the name and symbol version of that major version.
 fs::path foreign_cublaslt(int major) {
   fs::path file = bundled_file("foreign_lt") / fmt::format("libcublasLt.so.{}", major);
   if (!fs::exists(file))
@@ -131,8 +131,7 @@ fs::path foreign_cublaslt(int major) {
   return file;
 }
 
-/// A folder of the trial's own with links to both, under the names by which a libcublas of that major is found
-/// and asks.
+/// A folder of the trial with links to both, under the names for which the loader and a libcublas of that major version ask.
 fs::path folder_with(const trial& t, const char* name, int major, const cublas_paths& files) {
   fs::path folder = t.scratch() / name;
   fs::create_directory(folder);
@@ -143,7 +142,7 @@ fs::path folder_with(const trial& t, const char* name, int major, const cublas_p
 
 // ---- the linked programs ----
 
-/// Copies of the programs, in a folder with the right pair: their RUNPATH and RPATH is that folder.
+/// Copies of the programs in a folder with the right pair: their RUNPATH and RPATH are that folder.
 struct programs {
   fs::path folder;
   fs::path foreign;  ///< folder
@@ -178,7 +177,7 @@ struct start_of_program {
   bool bind_now = false;
 };
 
-/// What became of a program: ended by the loader, by a signal or by an exit of its own, or what it printed.
+/// How a program ended (by the loader, a signal or its own exit), or what it printed.
 struct program_result {
   load_result loader;
   bool started = false;  ///< where the loader ended it: only after it had reached main
@@ -199,7 +198,7 @@ struct program_result {
   }
 };
 
-/// Folders differ from trial to trial and say nothing.
+/// Removes folders, which differ between trials.
 std::string without_folders(const std::string& text) {
   return std::regex_replace(text, std::regex("[^ ]*/"), "");
 }
@@ -209,7 +208,7 @@ std::string last_line(std::string text) {
   return text.substr(text.rfind('\n') + 1);
 }
 
-/// Did the loader get as far as the program's main, by its own account (LD_DEBUG=files)?
+/// True if the loader reached the program's main, by its log (LD_DEBUG=files).
 bool reached_main(const fs::path& account) {
   bool kept = false;
   for (const auto& entry : fs::directory_iterator(account)) {
@@ -242,7 +241,7 @@ program_result run_program(const programs& all, const start_of_program& start) {
   result.process = run_process(options, [](std::string_view) {});
   const process_result& process = result.process;
   if (process.how != ending::exited) return result;
-  // The loader's exits: 1 for a version that is missing at the start, 127 for a symbol.
+  // Exit codes of the loader: 1 for a version missing at the start, 127 for a symbol.
   if ((process.exit_code == 1 || process.exit_code == 127) && process.stdout_text.empty()) {
     result.loader.words = without_folders(last_line(process.stderr_text));
     result.started = reached_main(account);
@@ -264,7 +263,7 @@ start_of_program foreign_first(const programs& all) {
 
 // ---- the work, in this process ----
 
-/// Halves take other kernels than floats. The right numbers of the result are whole, and so exact.
+/// Half precision uses other kernels than single precision. The right result is whole numbers, and so exact.
 product_result product_of_halves(cublasHandle_t handle) {
   constexpr int n = 64;
   constexpr std::size_t count = std::size_t{n} * n, bytes = count * sizeof(std::uint16_t);
@@ -293,7 +292,7 @@ product_result product_of_halves(cublasHandle_t handle) {
   return result;
 }
 
-/// Observes the work with the pair that is bound. Returns the first failing status, or nothing.
+/// Observes products with the bound pair. Returns the first failing status, or "".
 std::string every_kind_of_product() {
   std::string failed;
   const auto succeeds = [&](const auto& result) {
@@ -317,7 +316,7 @@ std::string every_kind_of_product() {
 
 // ---- what was seen ----
 
-/// What a user reads where something fails: the loader's words, or a status.
+/// What a user reads on failure: the loader's message, or a status.
 void note_words(trial& t, const std::string& words) {
   if (!words.empty()) t.note("words", words);
 }
@@ -336,7 +335,7 @@ void note_words_of(trial& t, const program_result& result) {
   note_words(t, !result.loader.ok() ? result.loader.words : seen.ok ? "" : status_alone(seen.text()));
 }
 
-/// Does comparing the versions that a program can ask for find the mixture that is bound?
+/// Measures whether the versions that a program can ask for reveal the bound mixture.
 void measure_versions(trial& t, const pairs& p) {
   const std::string versions = asked_for_versions();
   int cublas = 0;
@@ -401,7 +400,7 @@ void foreign_is_loaded(trial& t, const pairs& p) {
 // A plugin is loaded with all its symbols at once; a linked program, symbol by symbol, may get further.
 constexpr bool at_once = false, lazily = true;
 
-/// Observes loading it the one way, and if that is refused the other. True where it is loaded.
+/// Observes loading in one way, and in the other if that is refused. Returns true if it is loaded.
 bool load_either_way(trial& t, const cublas_paths& files) {
   const load_result refused = CUFAULT_OBSERVE_AS("load.cublas", "at_once", load_cublas(files, at_once));
   if (refused.ok()) return true;
@@ -425,8 +424,8 @@ void mixed_in_a_program(trial& t, const pairs& p, const cublas_paths& mixed) {
   note_words_of(t, CUFAULT_OBSERVE_AS("check.program", "", run_program(all, {.search = {folder}})));
 }
 
-/// Starts again with the other pair's cuBLASLt under the name that ours asks for, first in LD_LIBRARY_PATH. True in the process
-/// that has it; the body of the other one returns.
+/// Restarts with the other pair's cuBLASLt under the name that our cuBLAS asks for, first in LD_LIBRARY_PATH. Returns true in the new
+/// process; the body of the old one must return.
 bool other_major_is_first(trial& t, const pairs& p) {
   need_two_majors(p);
   constexpr int last_stage = 3;
@@ -438,7 +437,8 @@ bool other_major_is_first(trial& t, const pairs& p) {
   return false;
 }
 
-/// Both from that folder, which an RPATH of ours stands for too. Throws not_provoked where ours calls another cuBLASLt all the same.
+/// Loads both from that folder, which stands in for a folder named by an RPATH too. Throws not_provoked if our cuBLAS still calls another
+/// cuBLASLt.
 load_result load_renamed(const trial& t, const pairs& p) {
   const fs::path folder = t.scratch() / "renamed";
   load_result loaded = load_cublas({folder / fmt::format("libcublas.so.{}", p.ours.major()),
@@ -460,7 +460,7 @@ void other_major_renamed(trial& t, const pairs& p) {
     note_words(t, without_folders(loaded.words));
 }
 
-/// Ours, the other, and ours again.
+/// Our pair, the other, and ours again.
 void both_in_this_process(trial& t, const pairs& p) {
   t.open_context();
   for (const pair_of_libraries* pair : {&p.ours, &p.other, &p.ours}) {
@@ -509,14 +509,13 @@ void load_the_right_one_first(trial& t, const pairs& p, need where) {
   if (where == need::gpu) create_and_multiply();
 }
 
-/// Older and newer.
+/// The older pair, and the newer one.
 std::pair<pair_of_libraries, pair_of_libraries> by_age(const pairs& p) {
   if (p.ours.version < p.other.version) return {p.ours, p.other};
   return {p.other, p.ours};
 }
 
-/// What the newer libcublas asks for, the older libcublasLt may not have: then the loader refuses it, and there is something to
-/// clear.
+/// Observes the refusal that a remedy has to clear: the older libcublasLt may lack what the newer libcublas needs.
 void refuse_newer_with_older_lt(const pair_of_libraries& older, const pair_of_libraries& newer) {
   CUFAULT_OBSERVE_AS("load.cublas", "older_cublaslt_at_once", load_cublas(mixture_of(newer, older), at_once));
 }
@@ -531,7 +530,7 @@ void older_pair_of_one_major(trial& t, const pairs& p) {
   create_and_multiply();
 }
 
-/// Against the same failure: if this clears it too, it is not the age of a pair that helps.
+/// Against the same failure: if this clears it too, the age of a pair does not matter.
 void newer_pair_of_one_major(trial& t, const pairs& p) {
   need_one_major(p);
   t.open_context();
@@ -579,7 +578,7 @@ failure_case mixed_libraries() {
   add("control_gpu", arm_kind::control, "the right pair is loaded and multiplies", need::gpu, 1,
       right_pair_multiplies);
 
-  // With and without a GPU: only with one do right numbers prove a remedy.
+  // Both without and with a GPU: only with one can right numbers prove a remedy.
   for (const need where : {need::host, need::gpu}) {
     const std::string on = where == need::gpu ? "_gpu" : "";
     const auto on_it = [&](void (*body)(trial&, const pairs&, need)) -> body_with_pairs {
@@ -618,8 +617,7 @@ failure_case mixed_libraries() {
         });
   }
 
-  for (arm& a : c.arms)
-    a.made_up = a.kind != arm_kind::control;  // what follows takes pairs that were installed
+  for (arm& a : c.arms) a.made_up = a.kind != arm_kind::control;  // later arms use installed pairs
 
   for (const bool other_lt : {true, false}) {
     const std::string name = other_lt ? "our_cublas_other_lt" : "other_cublas_our_lt";

@@ -14,14 +14,13 @@
 #include <string>
 #include <vector>
 
-/// What the cases about code and drivers that do not fit share: code of a library of its own, and a product
-/// that needs none of ours.
+/// Shared by the cases about code and drivers that do not fit: code in a library of its own, and a product without kernels of cufault.
 namespace cufault {
 
 /// One of the libraries of cases/environment/fixtures/foreign_code. Stays loaded: its runtime lives until the process ends.
 class code_library {
  public:
-  /// Throws not_provoked if it was not built, setup_failed if it was and cannot be used. Makes no CUDA call.
+  /// Throws not_provoked if it was not built, setup_failed if it cannot be used. Makes no CUDA call.
   explicit code_library(const char* name) {
     const std::string file = bundled_file(name).string();
     if (file.empty()) throw not_provoked(std::string("there is no ") + name + " beside this program");
@@ -30,7 +29,7 @@ class code_library {
     code_architecture_ =
         reinterpret_cast<decltype(code_architecture_)>(loaded(dlsym(library, "cufault_code_architecture")));
   }
-  /// Runs its kernel and checks what that wrote.
+  /// Runs its kernel and checks the result.
   [[nodiscard]] product_result run() const {
     int answer = 0;
     product_result result;
@@ -38,7 +37,7 @@ class code_library {
     result.right = answer == 42;
     return result;
   }
-  /// The lowest that it has code for: 75.
+  /// The lowest architecture of its code: 75.
   [[nodiscard]] int architecture() const { return code_architecture_(); }
 
  private:
@@ -51,8 +50,8 @@ class code_library {
   decltype(&cufault_code_architecture) code_architecture_ = nullptr;
 };
 
-/// One product by cublasSgemm, prepared and checked on the host: where our own kernels cannot be counted on.
-/// Small whole numbers, so that every way to add them up gives the same.
+/// A product by cublasSgemm, prepared and checked on the host, for processes in which kernels of cufault may not run. Small whole numbers
+/// make any order of sums exact.
 inline product_result product_from_host(cublasHandle_t handle) {
   constexpr int m = 48, n = 40, k = 56;
   std::vector<float> a(m * k), b(k * n), c(m * n, std::numeric_limits<float>::quiet_NaN());
@@ -89,7 +88,7 @@ inline product_result product_from_host(cublasHandle_t handle) {
   return result;
 }
 
-/// As create_and_multiply(), with that product.
+/// Like create_and_multiply(), with that product.
 inline cublasStatus_t create_and_multiply_from_host() {
   cublasHandle_t handle = nullptr;
   const cublasStatus_t status = CUFAULT_OBSERVE(cublasCreate(&handle));

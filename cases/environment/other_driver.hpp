@@ -16,8 +16,7 @@
 #include <map>
 #include <string>
 
-/// What the cases about drivers share: another libcuda.so.1 found before the machine's own, and the first
-/// calls of a program.
+/// Shared by the cases about drivers: another libcuda.so.1 found before the machine's own, and the first calls of a program.
 namespace cufault {
 
 inline std::string environment_variable(const char* name) {
@@ -25,25 +24,24 @@ inline std::string environment_variable(const char* name) {
   return value != nullptr ? value : "";
 }
 
-/// 13010 is "13.1".
+/// "13.1" for 13010.
 inline std::string cuda_version(int number) {
   return fmt::format("{}.{}", number / 1000, number % 1000 / 10);
 }
 
-/// The folder of lib/cufault with another libcuda.so.1 (cases/environment/fixtures/fake_driver): "fake", "none" or "stub".
+/// A folder of lib/cufault with another libcuda.so.1 (cases/environment/fixtures/fake_driver): "fake", "none" or "stub".
 inline std::filesystem::path driver_folder(const std::string& name) {
   const std::filesystem::path folder = bundled_file(name);
   return !folder.empty() && exists(folder / "libcuda.so.1") ? folder : std::filesystem::path{};
 }
 
-/// For an arm's environment: the folder in front of what the loader would search, so that everything else is
-/// still found.
+/// For an arm's environment: puts the folder before the loader's search path, so that everything else is still found.
 inline std::map<std::string, std::string> with_folder_in_front(
     const std::filesystem::path& folder, std::map<std::string, std::string> and_set = {}) {
   if (folder.empty()) return and_set;
   const std::string rest = environment_variable("LD_LIBRARY_PATH");
   and_set["LD_LIBRARY_PATH"] = folder.string() + (rest.empty() ? "" : ":" + rest);
-  and_set["CUFAULT_LIBRARY_PATH"] = rest;  // for the remedy that puts it back
+  and_set["CUFAULT_LIBRARY_PATH"] = rest;  // for the remedy that restores it
   return and_set;
 }
 
@@ -53,7 +51,7 @@ inline std::map<std::string, std::string> with_driver(const std::string& name,
   return with_folder_in_front(driver_folder(name), std::move(and_set));
 }
 
-/// Files that this project wrote in place of the driver's library. The toolkit's stub is NVIDIA's, and so natural.
+/// Files of cufault in place of the driver's library. The toolkit's stub is NVIDIA's, and so natural.
 inline bool is_stand_in(const arm& a) {
   const auto driver = a.environment.find("CUFAULT_DRIVER");
   return driver != a.environment.end() && (driver->second == "fake" || driver->second == "none");
@@ -63,7 +61,7 @@ inline std::string original_library_path() {
   return environment_variable("CUFAULT_LIBRARY_PATH");
 }
 
-/// Without the folder the loader would take the machine's own driver, and the arm would test that.
+/// Without the folder the loader would find the machine's own driver, and the arm would test that.
 inline void need_the_driver_of_this_arm() {
   const std::string name = environment_variable("CUFAULT_DRIVER");
   if (name.empty() || !driver_folder(name).empty()) return;
@@ -72,7 +70,7 @@ inline void need_the_driver_of_this_arm() {
                          : "there is no lib/cufault/" + name + "/libcuda.so.1 beside this program");
 }
 
-/// Adds the injected counterpart of an arm on another driver: on the machine's own, whose calls fail by these rules.
+/// Adds the injected counterpart of an arm on another driver: it runs on the machine's own driver, whose calls fail by these rules.
 inline void add_twin_on_own_driver(failure_case& c, const std::string& natural, const std::string& rules) {
   arm& a = add_counterpart(c, natural, rules);
   a.needs = need::gpu;
@@ -81,7 +79,7 @@ inline void add_twin_on_own_driver(failure_case& c, const std::string& natural, 
     a.environment.erase(variable);
 }
 
-/// Rules for it.
+/// Rules for that counterpart.
 inline std::string cuinit_returns(const char* code) {
   return fmt::format(R"({{"rules": [{{"function": "cuInit", "return": "{}"}}]}})", code);
 }
@@ -89,12 +87,12 @@ inline std::string driver_says(int version) {
   return fmt::format(R"({{"rules": [{{"driver_version": {}}}]}})", version);
 }
 
-/// In words.
+/// The driver in words.
 inline const char* driver_here() {
   return in_counterpart() ? "the machine's libcuda with injected answers" : "a stand-in libcuda";
 }
 
-/// For an arm's body, which may or may not have another driver.
+/// Wraps an arm's body, with or without another driver.
 inline std::function<void(trial&)> on_its_driver(void (*body)(trial&)) {
   return [body](trial& t) {
     need_the_driver_of_this_arm();
@@ -102,7 +100,7 @@ inline std::function<void(trial&)> on_its_driver(void (*body)(trial&)) {
   };
 }
 
-/// What a program asks for before anything else.
+/// The first calls of a program.
 inline void first_calls() {
   int devices = 0;
   CUFAULT_OBSERVE(cudaGetDeviceCount(&devices));
@@ -114,7 +112,7 @@ inline void first_calls() {
 
 // ---- bodies ----
 
-/// Control with one.
+/// Control with a driver.
 inline void driver_works(trial& t) {
   t.open_context();
   create_and_multiply();

@@ -9,7 +9,7 @@
 //              version an older driver newer ones.
 // What helps   There is nothing to clear unless the arms show a failure. The driver's half of S1-13 is in
 //              environment/driver_missing and environment/wrong_code.
-// No arm has an injected counterpart: which library is found is not the driver's to say.
+// No arm has an injected counterpart: the driver does not decide which library is found.
 #include "cases/environment/other_driver.hpp"
 #include "harness/kit/products.hpp"
 
@@ -27,7 +27,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A search path without the folders that hold any of these files.
+/// The search path without folders that hold any of these files.
 std::string folders_without(const std::vector<std::string>& files, const std::string& search_path) {
   std::string kept;
   std::istringstream folders(search_path);
@@ -41,7 +41,7 @@ std::string folders_without(const std::vector<std::string>& files, const std::st
   return kept;
 }
 
-/// All CUDA libraries in this process, by the paths at which the loader found them: links are not resolved.
+/// All CUDA libraries in this process, by the loader's paths, links not resolved.
 std::set<fs::path> cuda_libraries_loaded() {
   std::set<fs::path> loaded;
   const auto add = [](dl_phdr_info* object, std::size_t, void* to) {
@@ -68,7 +68,7 @@ void multiply() {
   CUFAULT_OBSERVE(cublasDestroy(handle));
 }
 
-/// Of what is in this process.
+/// Versions in this process.
 struct versions {
   int driver = 0, cublas = 0;
   std::string words;
@@ -96,8 +96,8 @@ void control(trial& t) {
 
 // ---- faults ----
 
-/// The pair by links in a folder that has nothing else, and the variables without a toolkit. Where the pair is only a process
-/// knows that has loaded it, so the next one takes the links.
+/// The pair, as links in an otherwise empty folder, without the toolkit's variables. Only a process that has loaded the pair knows its
+/// files, so the next process uses the links.
 void pair_alone(trial& t) {
   const fs::path folder = t.scratch() / "pair";
   if (t.stage() == 0) {

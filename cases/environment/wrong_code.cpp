@@ -31,7 +31,7 @@
 namespace cufault {
 namespace {
 
-/// Throws if the library's code is not foreign here, but in a counterpart, where rules make it so.
+/// Throws if the library's code is not foreign here. In a counterpart rules make it foreign.
 void foreign_here(trial& t, const code_library& foreign) {
   const int built_for = foreign.architecture(), device = t.compute_capability();
   if (!in_counterpart() && built_for / 10 == device / 10 && built_for <= device)
@@ -46,14 +46,14 @@ std::string ptx(const char* version, const char* target) {
                      version, target);
 }
 
-/// PTX 8.7, which is the first to know sm_120, came with CUDA 12.8.
+/// PTX 8.7, the first that knows sm_120, came with CUDA 12.8.
 bool driver_knows_sm_120() {
   int driver = 0;
   CUFAULT_REQUIRE(cudaDriverGetVersion(&driver));
   return driver >= 12080;
 }
 
-/// Returns the first failing call's.
+/// Returns the status of the first failing call.
 CUresult load_and_run(const std::string& text) {
   CUmodule module = nullptr;
   if (CUresult e = driver::cuModuleLoadData(&module, text.c_str())) return e;
@@ -65,9 +65,8 @@ CUresult load_and_run(const std::string& text) {
   return e == CUDA_SUCCESS ? unloaded : e;
 }
 
-/// Works in a process of its own, which ends before this one makes its first CUDA call, under a variable that
-/// the driver reads when it is initialised. Our own kernels may have no PTX for the device and are not asked
-/// there.
+/// Runs the work in its own process, before this one makes its first CUDA call, under a variable that the driver reads when it is
+/// initialised. Kernels of cufault may have no PTX for the device and are not used there.
 void work_under(trial& t, const char* variable, const std::function<void()>& work) {
   t.in_forked_child([&] {
     if (variable != nullptr && !in_counterpart()) setenv(variable, "1", 1);
@@ -87,7 +86,7 @@ void control(trial& t) {
   CUFAULT_OBSERVE_AS("cudaLaunchKernelExC", "matching_code", matching.run());
   CUFAULT_OBSERVE_AS("cudaLaunchKernelExC", "ptx_only", ptx_only.run());
   CUFAULT_OBSERVE_AS("cuModuleLoadData", "ptx_7.0_and_run", load_and_run(ptx(any_driver, "sm_75")));
-  // The version that ptx_for_newer_device has, for a target that this device runs.
+  // The version of ptx_for_newer_device, for a target that this device supports.
   if (driver_knows_sm_120())
     CUFAULT_OBSERVE_AS("cuModuleLoadData", "ptx_8.7_and_run", load_and_run(ptx("8.7", "sm_75")));
   create_and_multiply();
@@ -130,7 +129,7 @@ void ptx_for_newer_device(trial& t) {
   create_and_multiply();
 }
 
-/// INTERNAL_ERROR from cublasCreate, but nothing for S0-1: it is a setting, and all versions agree.
+/// INTERNAL_ERROR from cublasCreate, but no evidence for S0-1: it comes from a setting, and all versions agree.
 void cublas_ptx_forced(trial& t) {
   work_under(t, force_ptx, create_and_multiply_from_host);
 }
@@ -179,9 +178,9 @@ void forbid_no_longer(trial& t) {
 
 // ---- the case ----
 
-/// Rules for a counterpart: what this library has for the device is refused, whichever function loads it.
+/// Rules for a counterpart: the library's code for the device is refused, whichever function loads it.
 std::string refused_code_of(const char* library, const char* code) {
-  // By force, since the documentation of some of these functions does not have every code that they return.
+  // Forced, because the documentation of some of these functions lacks codes that they return.
   const auto rule = [&](const char* function) {
     return fmt::format(R"({{"function": "{}", "caller": "{}", "return": "{}", "force": true}})", function,
                        library, code);
@@ -217,7 +216,7 @@ failure_case wrong_code() {
   c.add("forbid_no_longer", arm_kind::remedy, "a new process without CUDA_DISABLE_PTX_JIT", forbid_no_longer);
   for (arm& a : c.arms) a.environment.insert({{force_ptx, ""}, {forbid_ptx, ""}});
 
-  // A launch that asks for too much has none: no other version of anything makes it fail.
+  // A launch with too much has no counterpart: no version of anything makes it fail.
   add_counterpart(c, "foreign_code", refused_code_of(code_for_this_device, "NO_BINARY_FOR_GPU"));
   add_counterpart(
       c, "ptx_newer_than_driver",
