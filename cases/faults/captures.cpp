@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 //
-// A stream is captured while the operation is made. What a capture cannot record, the runtime refuses, and may spoil the capture.
+// A stream is captured while the operation is made. The runtime refuses what a capture cannot record, and may invalidate the capture.
 // Documented   CUDA Runtime API, cudaStreamBeginCapture and cudaThreadExchangeStreamCaptureMode; cuBLAS documentation, CUDA graphs support.
 #include "harness/kit/own_stream.hpp"
 #include "harness/matrix/world.hpp"
@@ -15,7 +15,7 @@
 namespace cufault {
 namespace {
 
-/// A stream that is captured while the operation is made; what was captured is replayed before the proof.
+/// Captures a stream while the operation is made, and replays the graph before the proof.
 class capture {
  public:
   explicit capture(cudaStreamCaptureMode mode, unsigned stream_flags = cudaStreamNonBlocking)
@@ -26,8 +26,8 @@ class capture {
     end();
     if (executable_ != nullptr) cudaGraphExecDestroy(executable_);
     if (graph_ != nullptr) cudaGraphDestroy(graph_);
-    cudaGetLastError();  // of a capture that was spoilt: its end has told
-    // What graphs took of the device's pools is not given back with them.
+    cudaGetLastError();  // clears an error of an invalidated capture, already reported
+    // Destroying graphs does not return their memory to the device's pools.
     int device = 0;
     cudaMemPool_t pool = nullptr;
     if (cudaGetDevice(&device) == cudaSuccess && cudaDeviceGetDefaultMemPool(&pool, device) == cudaSuccess) {
@@ -42,7 +42,7 @@ class capture {
   void end() {
     if (std::exchange(capturing_, false)) cudaStreamEndCapture(stream_.get(), &graph_);
   }
-  /// False where there is no graph that ran.
+  /// Returns false if no graph ran.
   bool end_and_replay() {
     capturing_ = false;
     if (CUFAULT_OBSERVE(cudaStreamEndCapture(stream_.get(), &graph_)) != cudaSuccess) return false;
@@ -57,7 +57,7 @@ class capture {
   cudaGraphExec_t executable_ = nullptr;
 };
 
-/// Of which stream: the one of the operation's handle, or another one.
+/// The captured stream: that of the operation's handle, or another one.
 enum class capture_of { its_stream, another_stream };
 
 /// cudaStreamNonBlocking: the stream does not wait for the legacy stream; cudaStreamDefault: it does.
@@ -75,7 +75,7 @@ fault_type captured(fault_type f, capture_of what, cudaStreamCaptureMode mode,
   f.provoke = [=](world& w) {
     *now = &w.keep<capture>(mode, stream_flags);
     w.undo_by([now] { (*now)->end(); });
-    // A stream that is captured takes work of its own alone: the handle is told of it now, as frameworks do.
+    // A captured stream records only its own work: set it on the handle now, as frameworks do.
     if (what == capture_of::its_stream) CUFAULT_REQUIRE(cublasSetStream(w.handle(), (*now)->stream()));
   };
   f.before_proof = [now](world&, bool) { return (*now)->end_and_replay(); };
@@ -103,14 +103,14 @@ const register_faults here{
               .summary = "another, blocking stream is captured meanwhile, in the global mode"},
              capture_of::another_stream, cudaStreamCaptureModeGlobal, cudaStreamDefault),
     // What fails   With cuBLAS 13.1.0 on an H200: cudaDeviceSynchronize; and the instantiation of the captured graph while the operation
-    //              captures a stream of its own. cublasDestroy and cublasLtDestroy succeed and invalidate the capture.
-    // Why          In which threads the runtime refuses what cannot be recorded depends on the mode.
+    //              captures its own stream. cublasDestroy and cublasLtDestroy succeed and invalidate the capture.
+    // Why          The mode decides in which threads the runtime refuses what cannot be recorded.
     captured({.name = "capture_beside_relaxed",
               .summary = "another stream is captured meanwhile, in the relaxed mode"},
              capture_of::another_stream, cudaStreamCaptureModeRelaxed),
-    // What fails   With cuBLAS 13.1.0 on an H200: allocations, results in host memory, cublasCreate, and what waits, as in the global mode.
-    //              cublasDestroy, cublasLtDestroy and some first products succeed and invalidate the capture.
-    // Why          Likewise.
+    // What fails   With cuBLAS 13.1.0 on an H200, as in the global mode: allocations, results in host memory, cublasCreate, and waiting
+    //              calls. cublasDestroy, cublasLtDestroy and some first products succeed and invalidate the capture.
+    // Why          As with capture_beside_relaxed.
     captured({.name = "capture_beside_thread_local",
               .summary = "another stream is captured meanwhile, in the thread-local mode"},
              capture_of::another_stream, cudaStreamCaptureModeThreadLocal)};

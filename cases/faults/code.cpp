@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Code and libraries: how it is loaded, of which version it is, for which GPU; and errors that a refused launch leaves behind.
+// Code and libraries: how they are loaded, versions, GPUs of code; and errors that a refused launch leaves.
 #include "cases/environment/other_code.hpp"
 #include "harness/binding/cublas_binding.hpp"
 #include "harness/matrix/world.hpp"
@@ -43,15 +43,15 @@ const register_faults here{
      .environment = {{"CUDA_MODULE_LOADING", "EAGER"}},
      .cells = isolation::undone},
     // What fails   By the documentation, code that is PTX alone. Nothing that was tried (reports/pages/evidence/matrix.md).
-    // Why          The driver compiles none.
+    // Why          The driver compiles no PTX.
     // Documented   CUDA Programming Guide, environment variables: CUDA_DISABLE_PTX_JIT.
     {.name = "ptx_forbidden",
      .summary = "the driver is told to compile no PTX",
      .kind = "code",
      .environment = {{"CUDA_DISABLE_PTX_JIT", "1"}},
      .cells = isolation::undone},
-    // What fails   Code that has no PTX.
-    // Why          The driver ignores machine code that it could run. A build of cufault without PTX cannot open its context then.
+    // What fails   Code without PTX.
+    // Why          The driver ignores machine code that it could run. A build of cufault without PTX then cannot open its context.
     // Documented   CUDA Programming Guide, environment variables: CUDA_FORCE_PTX_JIT.
     {.name = "ptx_forced",
      .summary = "the driver is told to compile PTX and to use no code as it is",
@@ -59,8 +59,8 @@ const register_faults here{
      .environment = {{"CUDA_FORCE_PTX_JIT", "1"}},
      .cells = isolation::undone},
     // What fails   On an H200, cold, 13.1.0 with cuBLASLt 13.0.2: gemm but grouped, gemv, trsmBatched; with 13.7.0, 13.8.2, 13.10.0 none.
-    // Why          cuBLAS asks for its cuBLASLt by name, and the loader gives it the one that is loaded already: that of the other version.
-    // Documented   pytorch#91067, vllm#35608. It takes a second cuBLAS (CUFAULT_OTHER_CUBLAS), of the same major version.
+    // Why          cuBLAS asks for its cuBLASLt by name. The loader gives it the loaded one, which has the other version.
+    // Documented   pytorch#91067, vllm#35608. Needs a second cuBLAS (CUFAULT_OTHER_CUBLAS) of the same major version.
     {.name = "mixed_pair",
      .summary = "cuBLAS with the cuBLASLt of another version",
      .kind = "pair",
@@ -71,9 +71,9 @@ const register_faults here{
            a.binds_itself = a.kind != arm_kind::control;
          },
      .provoke = load_mixture},
-    // What fails   Nothing that was tried, with cuBLAS 13.1.0 on an H200: the error that is left does not reach the calls behind it.
-    //              environment.wrong_code has the launch itself.
-    // Why          A kernel of the program has machine code for another GPU only: its launch fails, and leaves its error behind.
+    // What fails   Nothing that was tried, with cuBLAS 13.1.0 on an H200: later calls do not see the error. environment.wrong_code has the
+    //              launch itself.
+    // Why          A kernel of the program has machine code for another GPU only: its launch fails and leaves an error.
     // Documented   CUDA Programming Guide, binary compatibility; CUDA Runtime API, cudaErrorNoKernelImageForDevice (209).
     {.name = "foreign_code",
      .summary = "a kernel of the program is for another GPU, and nobody looked at the error of its launch",
@@ -85,7 +85,7 @@ const register_faults here{
            if (foreign.run().waited == cudaSuccess) throw not_provoked("this GPU runs the code");
            w.keep<last_error_cleared_at_the_end>();
          }},
-    // What fails   Nothing of itself: but the error stays as the runtime's last error.
+    // What fails   Nothing by itself: the error stays as the runtime's last error.
     // Why          A launch with more threads than the kernel's registers allow is refused at once and damages nothing.
     // Documented   CUDA Runtime API, cudaErrorLaunchOutOfResources (701); cudaGetLastError.
     {.name = "refused_launch",

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a handle or an operation uses is gone, elsewhere or waiting: its handle, stream, operands, context, process or thread.
+// Something that a handle or operation uses is destroyed, elsewhere or blocked: handle, stream, operands, context, process or thread.
 #include "harness/kit/held_streams.hpp"
 #include "harness/kit/own_stream.hpp"
 #include "harness/kit/second_context.hpp"
@@ -30,9 +30,9 @@ void operate_in_another_thread(world& w, const std::function<void()>& operate) {
 }
 
 const register_faults here{
-    // What fails   Operations by a handle that was destroyed.
-    // Why          What it points to is gone, or belongs to somebody else.
-    // Documented   cuBLAS documentation: CUBLAS_STATUS_NOT_INITIALIZED of a handle that is none; undefined otherwise.
+    // What fails   Operations by a destroyed handle.
+    // Why          Its memory is freed or belongs to another object.
+    // Documented   cuBLAS documentation: CUBLAS_STATUS_NOT_INITIALIZED for an invalid handle; else undefined.
     {.name = "destroyed_handle",
      .summary = "the handle was destroyed",
      .failures = {"F-LIF-04"},
@@ -48,8 +48,8 @@ const register_faults here{
            }
          }},
     // What fails   Operations by a handle whose stream was destroyed.
-    // Why          The handle keeps the stream's name, and is not told.
-    // Documented   CUDA Runtime API, cudaStreamDestroy: using it afterwards is undefined.
+    // Why          The handle keeps the stream's name and is not notified.
+    // Documented   CUDA Runtime API, cudaStreamDestroy: later use is undefined.
     {.name = "destroyed_stream",
      .summary = "the stream of the handle was destroyed",
      .kind = "stream",
@@ -65,9 +65,9 @@ const register_faults here{
            CUFAULT_REQUIRE(cublasSetStream(w.handle(), stream));
            CUFAULT_REQUIRE(cudaStreamDestroy(stream));
          }},
-    // What fails   With cuBLAS 13.1.0 on an H200: the call succeeds in all cells but one. Behind large shapes of cublasSgemm (512 and more, where
-    //              one block holds all operands) the context ends with cudaErrorIllegalAddress. Behind most others the proof itself fails:
-    //              it reads the freed operand, with cudaErrorInvalidValue.
+    // What fails   With cuBLAS 13.1.0 on an H200: the call succeeds in all cells but one. After large shapes of cublasSgemm (512 and more,
+    //              one block for all operands) the context ends with cudaErrorIllegalAddress. After most others the proof fails: it reads
+    //              the freed operand, with cudaErrorInvalidValue.
     // Why          The call gets an address, and the kernel reads it later.
     // Documented   CUDA Runtime API, cudaFree; cudaErrorIllegalAddress (700).
     {.name = "freed_operand",
@@ -78,8 +78,8 @@ const register_faults here{
        return o.has_operand ? "" : "it has no operand that a fault could free";
      },
      .provoke = [](world& w) { CUFAULT_REQUIRE(cudaFree(w.of_cell().operand())); }},
-    // What fails   Operations by handles, streams and memory that were there before cudaDeviceReset.
-    // Why          It destroys the primary context with all that is in it.
+    // What fails   Operations by handles, streams and memory from before cudaDeviceReset.
+    // Why          It destroys the primary context with everything in it.
     // Documented   CUDA Runtime API, cudaDeviceReset; cuBLAS documentation: handles must be destroyed before.
     {.name = "device_reset",
      .summary = "cudaDeviceReset while the handle exists",
@@ -87,7 +87,7 @@ const register_faults here{
      .undefined = "addresses and handles may name what was made since",
      .provoke = [](world&) { CUFAULT_REQUIRE(cudaDeviceReset()); }},
     // What fails   The same. After device_reset alone, the operation itself makes the new context.
-    // Why          The new context has none of what the reset destroyed.
+    // Why          The new context has nothing that the reset destroyed.
     {.name = "device_reset_new_context",
      .summary = "cudaDeviceReset while the handle exists, then a new context",
      .kind = "reset",
@@ -110,9 +110,9 @@ const register_faults here{
            auto& second = w.keep<second_context>(w.of_trial().device());
            w.renew_by([&second] { second.make_current(); });
          }},
-    // What fails   Operations in a child that was forked when CUDA was up.
-    // Why          The driver's state is not usable in it.
-    // Limit        Where a signal ends the child, the trial ends with it, and no remedy is tried.
+    // What fails   Operations in a child that was forked after CUDA was initialised.
+    // Why          The child cannot use the driver's state.
+    // Limit        If a signal ends the child, the trial ends with it, and no remedy is tried.
     // Documented   CUDA C++ Programming Guide: CUDA in a forked child is not supported.
     {.name = "forked_child",
      .summary = "in a child forked when CUDA was up",
@@ -120,7 +120,7 @@ const register_faults here{
      .kind = "fork",
      .around = [](world& w, const std::function<void()>& operate) { w.of_trial().in_forked_child(operate); }},
     // What fails   Nothing that was tried (reports/pages/evidence/matrix.md).
-    // Why          A thread has a current device of its own, and cuBLAS handles may be used by several, one at a time.
+    // Why          Each thread has its own current device. Several threads may use a cuBLAS handle, one at a time.
     // Documented   cuBLAS documentation, thread safety.
     {.name = "other_thread",
      .summary = "by another thread than the one that made the handle",

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Made up: a call of the driver fails, or a function of it is missing, by libcufault.so.
+// Made up by libcufault.so: a driver call fails, or a driver function is missing.
 #include "harness/injection/host_faults.hpp"
 #include "harness/injection/preloaded.hpp"
 #include "harness/matrix/world.hpp"
@@ -15,9 +15,8 @@
 namespace cufault {
 namespace {
 
-/// The rule that the next driver call that `function` matches fails, from any library. It replaces all rules of the process, and the
-/// destructor removes all of them. The constructor throws not_provoked where libcufault.so is not preloaded, setup_failed where it
-/// refuses the rule.
+/// A rule that fails the next driver call matching `function`, from any library. Replaces all rules of the process; the destructor removes
+/// them. The constructor throws not_provoked if libcufault.so is not preloaded, setup_failed if it refuses the rule.
 class failing_driver_call {
  public:
   failing_driver_call(const std::string& function, const std::string& code) {
@@ -40,7 +39,8 @@ fault_type injected(fault_type f) {
 const register_faults here{
     // What fails   With cuBLAS 13.1.0 on an H200: cublasCreate, cublasXtSgemm, cudaMalloc, cudaMallocAsync and cudaMallocManaged. sweep.OPERATION
     //              fails each driver call of an operation.
-    // Why          The next allocation by the driver fails, though there is memory: in the operation or, where that makes none, in its proof.
+    // Why          The driver's next allocation fails, though there is memory: in the operation, or in its proof if the operation makes
+    //              none.
     // Documented   cuBLAS documentation, CUBLAS_STATUS_ALLOC_FAILED.
     injected({.name = "failed_allocation",
               .summary = "made up: one allocation by the driver fails",
@@ -58,7 +58,7 @@ const register_faults here{
     // What fails   With cuBLAS 13.1.0 on an H200, first calls: cublasSgemmGroupedBatched (EXECUTION_FAILED) and cublasSetMatrixAsync
     //              (MAPPING_ERROR). cublasXtSgemm is unresolved: the process ends by SIGSEGV before the call. The 75 other operations work,
     //              cublasCreate among them. failed_create makes cublasCreate fail by a full device.
-    // Why          What a first attempt could not make may stay unmade: the handle of the operation is made afterwards.
+    // Why          Work that failed in a first attempt may never be repeated: the operation's handle is made afterwards.
     // Documented   Nowhere.
     injected({.name = "failed_create_by_a_call",
               .summary = "made up: a cublasCreate failed before by one driver call, an allocation",
@@ -73,8 +73,8 @@ const register_faults here{
                   }}),
     // What fails   With cuBLAS 13.1.0 on an H200: cublasCreate and cublasLtCreate, with INTERNAL_ERROR, so that most operations cannot be
     //              prepared. environment.missing_entry has other functions.
-    // Why          The CUDA runtime in cuBLAS looks driver functions up by name, and finds out at first use what there is not.
-    // Documented   CUDA Runtime API, cudaErrorCallRequiresNewerDriver (36). A driver that lacks only this is not known.
+    // Why          The CUDA runtime in cuBLAS looks driver functions up by name, and finds at first use that one is missing.
+    // Documented   CUDA Runtime API, cudaErrorCallRequiresNewerDriver (36). No driver is known that lacks only this.
     injected({.name = "driver_without_entry",
               .summary = "made up: as if the driver had no cuKernelGetFunction",
               .failures = {"F-ENV-09"},

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 //
-// A kernel of the program breaks. What fails is whatever is done in the context behind it: the error belongs to the context and stays. It
-// arrives when the kernel runs, not when it is launched.
-// Documented   CUDA Runtime API, of each error: the process must be terminated and relaunched.
+// A kernel of the program fails. Everything done later in the context fails, since the error stays in the context. It arrives when the
+// kernel runs, not at its launch.
+// Documented   CUDA Runtime API, for each error: the process must be terminated and relaunched.
 #include "harness/matrix/world.hpp"
 #include "harness/trial/observe.hpp"
 #include "kernels/faults.hpp"
@@ -14,11 +14,10 @@
 namespace cufault {
 namespace {
 
-/// How long nobody looks with timing::arrived. On an H200 with 8 processes at a time that broke in the same way, errors needed up to 99 ms after an
-/// assertion, 388 ms after an illegal address and 840 ms after a misaligned one. After a trap, 3 of 21 needed more than 3 s; where
-/// nothing else ran, a trap needed 346 to 350 ms, so that cells with a trap have the GPU to themselves. All in
-/// reports/recorded/2026-11-26-arrival.txt. With that, the first call of each of 213 cells after a trap took at most 132 ms
-/// (2026-11-27-own-processes.txt).
+/// Waiting time of timing::arrived. On an H200 with 8 such processes at a time, errors arrived within 99 ms after an assertion, 388 ms
+/// after an illegal address and 840 ms after a misaligned one. After a trap 3 of 21 took more than 3 s. With nothing else on the GPU a trap
+/// took 346 to 350 ms, so cells with a trap have the GPU alone. All in reports/recorded/2026-11-26-arrival.txt. The first call of each of
+/// 213 such cells then took at most 132 ms (2026-11-27-own-processes.txt).
 std::chrono::milliseconds wait_for_arrival(device_fault which) {
   using std::chrono::milliseconds;
   switch (which) {
@@ -33,8 +32,8 @@ std::chrono::milliseconds wait_for_arrival(device_fault which) {
   return {};
 }
 
-/// Racing: the operation follows the launch at once. Arrived: wait_for_arrival() passes, and nobody looks: the operation is to be the
-/// first call that can return the error. Synchronised: the program waits for the device, which returns the error.
+/// Racing: the operation directly follows the launch. Arrived: wait_for_arrival() passes without any call, so that the operation is the
+/// first that can return the error. Synchronised: the program waits for the device, which returns the error.
 fault_type broken_by(device_fault which, fault_type f) {
   f.kind = "dead_context";
   f.timings = {timing::racing, timing::arrived, timing::synchronised};
@@ -42,7 +41,7 @@ fault_type broken_by(device_fault which, fault_type f) {
   f.provoke = [which](world& w) {
     CUFAULT_REQUIRE(load_faults());
     CUFAULT_REQUIRE(cudaDeviceSynchronize());
-    // Not required of it: what a launch returns that races with its own error is not what this is about.
+    // Need not succeed: the launch may race with its own error.
     static_cast<void>(w.make({"cudaLaunchKernelExC", "fault"}, [&] { return launch_fault(which); }));
     if (w.has_failed() || w.when() == timing::racing) return;
     if (w.when() == timing::arrived) {

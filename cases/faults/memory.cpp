@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Device memory is short: held by the program, its pool, its handles or another process.
+// Device memory is short: the program, its pool, its handles or another process holds it.
 #include "harness/kit/every_second_block.hpp"
 #include "harness/kit/memory_pressure.hpp"
 #include "harness/kit/neighbour.hpp"
@@ -23,8 +23,8 @@
 namespace cufault {
 namespace {
 
-/// Takes the rest once no further granule can be mapped, by ever smaller allocations down to 512 bytes, which share granules: then it does
-/// not depend on what the process did before whether a small allocation finds room.
+/// Takes the rest, once no granule can be mapped, by ever smaller allocations down to 512 bytes, which share granules. So whether a small
+/// allocation succeeds does not depend on the process's past.
 class small_blocks {
  public:
   small_blocks() { hold(); }
@@ -33,7 +33,7 @@ class small_blocks {
   small_blocks& operator=(const small_blocks&) = delete;
   void hold() {
     constexpr std::size_t first = std::size_t{1} << 20, last = 512;
-    // Where not even the smallest finds room, no larger one does: mostly so when this is repeated.
+    // If the smallest allocation fails, all do: mostly so on repetition.
     void* p = nullptr;
     if (cudaMalloc(&p, last) == cudaSuccess) {
       held_.push_back(p);
@@ -51,7 +51,7 @@ class small_blocks {
   std::vector<void*> held_;
 };
 
-/// Device memory held by this process, so that so many bytes are left; 0: not even 512. An object of a world.
+/// Device memory held by this process, so that this many bytes are left; 0: not even 512. An object of a world.
 class device_memory_pressure {
  public:
   explicit device_memory_pressure(std::uint64_t leave_free) : bulk_(*device_, leave_free) {
@@ -78,16 +78,16 @@ class device_memory_pressure {
   std::uint64_t left_ = 0;
 };
 
-/// All device memory, in the device's default pool: freed by cudaFreeAsync, and nobody has waited for the device since. An object of a
-/// world. Throws setup_failed.
+/// All device memory in the device's default pool, freed by cudaFreeAsync without a later wait for the device. An object of a world. Throws
+/// setup_failed.
 class freed_pool_memory {
  public:
   explicit freed_pool_memory(int device) : pool_(device) {}
-  /// Again, since what ran meanwhile may have waited for the device.
+  /// Repeats this, because code that ran meanwhile may have waited for the device.
   void fill_and_free() {
     release();
     renewable_pressure filled(pool_, 0);
-    rest_.emplace();  // before the memory is freed: after that, cudaMalloc could take it from the pool
+    rest_.emplace();  // before the memory is freed: afterwards cudaMalloc could take it from the pool
     filled.release();
   }
   void release() {
@@ -101,7 +101,7 @@ class freed_pool_memory {
   std::optional<small_blocks> rest_;
 };
 
-/// It lasts, and leaves no memory, or so little that what an operation loads counts.
+/// A lasting fault that leaves no memory, or so little that what an operation loads matters.
 fault_type without_memory(fault_type f) {
   f.cells = isolation::lasting;
   f.cold_apart = f.fills_device = true;
@@ -109,7 +109,7 @@ fault_type without_memory(fault_type f) {
   return f;
 }
 
-/// Operations are ready, `first` is done, and then the device is full but for the level.
+/// Makes operations ready, does `first`, then fills the device up to the level.
 fault_type full_device(
     fault_type f, std::function<void()> first = [] {}) {
   f = without_memory(std::move(f));
@@ -125,8 +125,8 @@ fault_type full_device(
   return f;
 }
 
-/// Another process holds device memory, so that the level is left, until the cell or its remedy ends it. At level 0 this process, if it
-/// has a context, takes the last small blocks.
+/// Another process holds device memory, so that the level is left, until the cell or its remedy ends it. At level 0 this process, if it has
+/// a context, takes the last small blocks.
 void hold_memory_in_another_process(world& w, bool has_context = true) {
   auto& other = w.keep<other_process>(w.of_trial().device(), static_cast<std::uint64_t>(w.level()) << 20);
   small_blocks* const rest = has_context && w.level() == 0 ? &w.keep<small_blocks>() : nullptr;
@@ -158,7 +158,7 @@ void leak_handles(world& w) {
 }
 
 const register_faults here{
-    // What fails   What needs device memory: handles, workspaces, code that is loaded, allocations.
+    // What fails   Whatever needs device memory: handles, workspaces, loading of code, allocations.
     // Documented   cuBLAS documentation, CUBLAS_STATUS_ALLOC_FAILED; CUDA Programming Guide, lazy loading.
     full_device({.name = "full_device_eager",
                  .summary = "device memory is held by the program; code is loaded at once",
@@ -167,15 +167,15 @@ const register_faults here{
     full_device({.name = "full_device_lazy",
                  .summary = "device memory is held by the program; code is loaded when it is needed",
                  .environment = {{"CUDA_MODULE_LOADING", "LAZY"}}}),
-    // What fails   The same, of code what is not loaded yet. In full_device_lazy, no product loaded code of cuBLAS before.
+    // What fails   The same, except loading of code already loaded. In full_device_lazy no earlier product loaded code of cuBLAS.
     full_device({.name = "full_device_loaded",
                  .summary = "device memory is held by the program; code is loaded when it is needed, and a "
                             "product of another handle had loaded some",
                  .environment = {{"CUDA_MODULE_LOADING", "LAZY"}}},
                 [] { CUFAULT_REQUIRE(product(new_handle())); }),
-    // What fails   What needs device memory, while the program's own pool has all of it, freed in stream order and not waited for.
-    // Why          cudaFreeAsync gives memory back to its pool. Until somebody waits for the device nobody else gets it; after that,
-    //              cudaMalloc takes it from the pool, whatever the pool may keep.
+    // What fails   Whatever needs device memory, while the program's pool has all of it, freed in stream order without a wait.
+    // Why          cudaFreeAsync returns memory to its pool. Nobody else gets it before a wait for the device; afterwards cudaMalloc takes
+    //              it from the pool, whatever the pool may keep.
     // Documented   CUDA Runtime API, cudaMemPoolTrimTo.
     without_memory({.name = "full_pool",
                     .summary = "the program's memory pool has all device memory, freed and not waited for",
@@ -187,7 +187,7 @@ const register_faults here{
                           w.renew_by([&kept] { kept.fill_and_free(); });
                         }}),
     // What fails   Nothing that was tried (reports/pages/evidence/matrix.md).
-    // Why          What is free lies in pieces between what is held.
+    // Why          Free memory lies in pieces between held blocks.
     // Documented   Nowhere for cudaMalloc, whose addresses are virtual. memory.fragmentation has the same for single calls.
     {.name = "fragmented_memory",
      .summary = "half of the memory is free, in pieces between blocks that are held",
@@ -200,7 +200,7 @@ const register_faults here{
            w.undo_by([&held] { held.release(); });
            w.renew_by([&held] { held.hold(); });
          }},
-    // What fails   What needs device memory, while another process holds it: this process can do nothing about it.
+    // What fails   Whatever needs device memory, while another process holds it: this process cannot release any.
     // Documented   cuBLAS documentation, CUBLAS_STATUS_ALLOC_FAILED.
     without_memory({.name = "full_by_another_process",
                     .summary = "device memory is held by another process",
@@ -245,7 +245,7 @@ const register_faults here{
      .memory = memory_class::exclusive,
      .provoke = leak_handles},
     // What fails   With cuBLAS 13.1.0 on an H200, eager loading: cublasCreate, though there is memory again. cuBLASLt works.
-    // Why          What a first attempt could not make may stay unmade: the handle of the operation is made afterwards.
+    // Why          Work that failed in a first attempt may never be repeated: the operation's handle is made afterwards.
     // Documented   Nowhere.
     {.name = "failed_create",
      .summary = "a cublasCreate failed for want of memory before, and now there is memory",

@@ -14,7 +14,7 @@
 
 namespace cufault {
 
-/// Of the kind "neighbour", time-sliced, or "mps", under MPS.
+/// Of kind "neighbour" (time-sliced), or "mps" under MPS.
 inline fault_type beside_another_process(fault_type f) {
   f.under_mps = f.kind == "mps";
   f.takes_seconds = true;
@@ -22,8 +22,8 @@ inline fault_type beside_another_process(fault_type f) {
   return f;
 }
 
-/// A kernel of another process on the same GPU fails, and the process stays. Arrived: the neighbour
-/// was told of its error, and this process has made no call since. Synchronised: this process has waited for the device, whatever that returned.
+/// A kernel of another process on the same GPU fails, and that process stays. Arrived: the neighbour got its error, and this process has
+/// made no call since. Synchronised: this process has waited for the device, with whatever result.
 inline fault_type beside_failing(device_fault which, fault_type f) {
   f = beside_another_process(std::move(f));
   if (f.under_mps) f.timings = {timing::arrived, timing::synchronised};
@@ -38,9 +38,9 @@ inline fault_type beside_failing(device_fault which, fault_type f) {
   return f;
 }
 
-/// A kernel of another process occupies the GPU for neighbour::longest_hang_ms, and the operation is made meanwhile. Whether the kernel
-/// still runs when the operation is complete is a step: a GPU that is shared lets the operation pass. Where the kernel has ended, the
-/// operation waited for it if it took about as long as the kernel ran, and took longer on its own account otherwise: both are measured.
+/// A kernel of another process occupies the GPU for neighbour::longest_hang_ms while the operation is made. A step records whether the
+/// kernel still runs when the operation is complete: on a shared GPU it does. If the kernel has ended, two measured durations tell whether
+/// the operation waited for it: then it took about as long as the kernel ran.
 inline fault_type beside_hanging(fault_type f) {
   f = beside_another_process(std::move(f));
   f.around = [under_mps = f.under_mps](world& w, const std::function<void()>& operate) {

@@ -11,13 +11,13 @@ namespace {
 
 const register_faults here{
     // What fails   None of the 11 operations that were tried, cold and warm.
-    // Why          Another process has a context of its own, and the error belongs to that.
+    // Why          Another process has its own context, to which the error belongs.
     beside_failing(device_fault::trap, {.name = "neighbour_trap",
                                         .summary = "a kernel of another process on the GPU trapped",
                                         .kind = "neighbour",
                                         .quick_operation = "sgemm_64"}),
     // What fails   None of the 11 operations that were tried, warm.
-    // Why          Likewise.
+    // Why          As with neighbour_trap.
     beside_failing(device_fault::illegal_address,
                    {.name = "neighbour_illegal_address",
                     .summary = "a kernel of another process on the GPU stored outside of every allocation",
@@ -29,15 +29,15 @@ const register_faults here{
                     .summary = "a kernel of another process occupies the GPU",
                     .kind = "neighbour",
                     .quick_operation = "gemm_ex_half"}),
-    // What fails   Each of the 11 operations that were tried, or the call behind it: the context is damaged as by a trap of its own.
+    // What fails   Each of the 11 operations that were tried, or the next call: the context is damaged as by a trap of its own.
     // Why          Clients of one MPS server share what an error damages.
     beside_failing(device_fault::trap, {.name = "mps_neighbour_trap",
                                         .summary = "a kernel of another client of the MPS server trapped",
                                         .kind = "mps",
                                         .quick_operation = "sgemm_64"}),
-    // What fails   Each of the 11 operations that were tried, or the call behind it, warm, after a synchronisation: the context is
-    //              damaged as by an illegal address of its own.
-    // Why          Likewise.
+    // What fails   Each of the 11 operations that were tried, or the next call, warm, after a synchronisation: the context is damaged as by
+    //              an illegal address of its own.
+    // Why          As with mps_neighbour_trap.
     beside_failing(
         device_fault::illegal_address,
         {.name = "mps_neighbour_illegal_address",

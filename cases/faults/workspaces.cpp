@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 //
-// The workspace of a handle: none, too small, gone, misaligned, or written by others. Documented where nothing else is said: cuBLAS
+// The workspace of a handle: none, too small, freed, misaligned, or written by others. Documented, unless stated otherwise, in the cuBLAS
 // documentation, cublasSetWorkspace.
 #include "harness/kit/device_block.hpp"
 #include "harness/kit/own_stream.hpp"
@@ -15,7 +15,7 @@
 namespace cufault {
 namespace {
 
-/// The handle has a workspace of so many bytes from the program, until the cell is over. Returns its address.
+/// Gives the handle a workspace of this size from the program until the cell ends. Returns its address.
 void* give_workspace(world& w, std::size_t bytes) {
   void* const address = w.keep<device_block>(bytes).address();
   CUFAULT_REQUIRE(cublasSetWorkspace(w.handle(), address, bytes));
@@ -23,7 +23,7 @@ void* give_workspace(world& w, std::size_t bytes) {
   return address;
 }
 
-/// A fault of such a workspace, which its `provoke` gives.
+/// A fault of such a workspace, which its `provoke` sets.
 fault_type of_given_workspace(fault_type f) {
   f.kind = "workspace";
   f.cells = isolation::undone;
@@ -39,12 +39,12 @@ constexpr std::size_t usual_bytes = 32 << 20;
 const register_faults here{
     // What fails   With cuBLAS 13.1.0 on an H200: reductions, with NOT_SUPPORTED or EXECUTION_FAILED; cublasStrsmBatched does not return
     //              within 30 s. Products are right.
-    // Why          Algorithms that need more than there is are left out.
+    // Why          Algorithms that need more workspace are not used.
     of_given_workspace({.name = "no_workspace",
                         .summary = "a workspace of no bytes was set",
                         .provoke = [](world& w) { give_workspace(w, 0); }}),
     // What fails   Nothing that was tried (reports/pages/evidence/matrix.md).
-    // Why          Likewise.
+    // Why          As with no_workspace.
     of_given_workspace({.name = "small_workspace",
                         .summary = "a workspace of 4 KiB was set",
                         .provoke = [](world& w) { give_workspace(w, 4 << 10); }}),
@@ -78,7 +78,7 @@ const register_faults here{
                CUFAULT_REQUIRE(
                    launch_scribble(memory, usual_bytes, milliseconds, w.keep<own_stream>().get()));
              }}),
-    // What fails   Operations by a handle whose workspace was freed by the program that gave it.
+    // What fails   Operations by a handle after the program freed its workspace.
     // Why          The handle keeps the address.
     // Documented   cuBLAS documentation, cublasSetWorkspace: the memory must stay until the handle's work is done.
     {.name = "freed_workspace",

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Cases of Python frameworks: what a user sees of the failures of other families. framework_trials/FRAMEWORK.json lists them, for this file and for
-// Python, which has what an arm does. The tables are in the program, so that it lists them without an interpreter.
+// Cases of Python frameworks: how users see failures of other families. framework_trials/FRAMEWORK.json lists the arms for this file and
+// for Python, which implements them. The program contains the tables, so that it lists arms without an interpreter.
 #include "reports/model/frameworks.hpp"
 
 #include "harness/injection/preloaded.hpp"
@@ -35,7 +35,7 @@ json table_of(std::string_view name) {
       std::ranges::find(tables, name, &std::pair<std::string_view, std::string_view>::first)->second);
 }
 
-/// Empty where it is not there.
+/// Empty if there is no such member.
 const json& object_in(const json& of, const char* member) {
   static const json none = json::object();
   return of.contains(member) ? of.at(member) : none;
@@ -52,8 +52,7 @@ std::string words_of(const json& of, const char* member) {
   return variable.key() + "=" + variable.value().get<std::string>();
 }
 
-/// The arms of a row, without remedies, and in words: one or several operations, with a word for each rule where driver or library calls
-/// are to fail.
+/// The arms of a row without remedies, with their words: one or more operations, and a word for each rule if driver or library calls fail.
 std::vector<std::pair<std::string, std::string>> faults_of(const json& row, const json& injection) {
   const json& named = row.at("arm");
   std::vector<std::pair<std::string, std::string>> all;
@@ -81,20 +80,19 @@ void add_remedies(failure_case& c, const std::string& fault, const json& row, co
     }
 }
 
-/// A library of the second cuBLAS; empty where there is none: arms that take it then do not run.
+/// A library of the second cuBLAS; empty without one: arms that use it then do not run.
 std::string of_other_cublas(const std::string& stem) {
   const char* folder = std::getenv("CUFAULT_OTHER_CUBLAS");
   std::error_code none;
   for (const auto& entry :
        std::filesystem::directory_iterator(folder != nullptr ? folder : "/nonexistent", none))
     if (entry.path().filename().string().starts_with(stem) &&
-        entry.path().string().find_first_of(": ") ==
-            std::string::npos)  // LD_PRELOAD has no way to name those
+        entry.path().string().find_first_of(": ") == std::string::npos)  // LD_PRELOAD cannot name such paths
       return entry.path();
   return {};
 }
 
-/// Its cuBLASLt is in front of the interpreter's; with what is in place from the start, its cuBLAS, too.
+/// Puts the second cuBLASLt before the interpreter's; from the start its cuBLAS too, if the arm says so.
 void put_second_cublas_in_front(arm& a) {
   a.other_cublas = true;
   a.preload = {of_other_cublas("libcublasLt.so")};
@@ -135,8 +133,8 @@ failure_case case_from(const std::string& name, const json& of, const json& reme
       a.repeats = 5;
       a.rate_depends_on_load = races.at("depends_on_load");
     }
-  // Arms with the variables of the control are forked from one interpreter, which has imported the framework and not touched CUDA; not in
-  // cases that put another cuBLAS in front of the interpreter's.
+  // Arms with the control's variables fork from one interpreter, which has imported the framework without using CUDA; not in cases with
+  // another cuBLAS before the interpreter's.
   if (!of.contains("second_cublaslt"))
     for (arm& a : c.arms) a.shares_process = a.environment == c.arms.front().environment;
   return c;

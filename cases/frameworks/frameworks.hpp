@@ -10,7 +10,7 @@
 
 namespace cufault {
 
-/// The cases of a Python framework, by its table; `only`: the one of that name, or "" for all. Throws nlohmann::json::exception where the
+/// The cases of a Python framework from its table; `only`: the case of that name, or "" for all. Throws nlohmann::json::exception if the
 /// table is malformed.
 std::vector<failure_case> framework_cases(const std::string& family, std::string_view only);
 

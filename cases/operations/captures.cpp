@@ -8,7 +8,7 @@
 namespace cufault::operations {
 namespace {
 
-/// A stream, a graph of what was captured on it, and its executable. Ends whatever it has begun.
+/// A stream, the graph captured on it, and its executable. Its end ends everything it has begun.
 class captured_stream {
  public:
   captured_stream() = default;
@@ -18,7 +18,7 @@ class captured_stream {
 
   [[nodiscard]] cudaStream_t get() const { return stream_.get(); }
   void begin() { CUFAULT_REQUIRE(cudaStreamBeginCapture(get(), cudaStreamCaptureModeThreadLocal)); }
-  /// Ends the capture. The executable takes device memory, so that this may fail under a fault: then `waited_in` names the call.
+  /// Ends the capture. The executable takes device memory, so this may fail under a fault: then `waited_in` names the call.
   [[nodiscard]] product_result instantiate() {
     product_result result{.waited = cudaStreamEndCapture(get(), &graph_),
                           .waited_in = "cudaStreamEndCapture"};
@@ -29,7 +29,7 @@ class captured_stream {
   }
   cudaError_t launch() { return cudaGraphLaunch(executable_, get()); }
   cudaError_t wait() { return cudaStreamSynchronize(get()); }
-  /// Whatever a call that failed left half done.
+  /// Ends what a failed call left unfinished.
   void end() {
     cudaStreamCaptureStatus now{};
     if (cudaStreamIsCapturing(get(), &now) != cudaSuccess || now != cudaStreamCaptureStatusNone)
@@ -38,7 +38,7 @@ class captured_stream {
     if (graph_ != nullptr) cudaGraphDestroy(graph_);
     executable_ = nullptr;
     graph_ = nullptr;
-    cudaGetLastError();  // of an invalidated capture: it is told by what was called
+    cudaGetLastError();  // clears an error of an invalidated capture, already reported
   }
 
  private:
@@ -47,13 +47,13 @@ class captured_stream {
   cudaGraphExec_t executable_ = nullptr;
 };
 
-/// A product on a stream of its own, with a workspace of its own, and a graph of it.
+/// A product on its own stream with its own workspace, and a graph of it.
 class captured_product : public by_handle {
  public:
   captured_product() {
     CUFAULT_REQUIRE(cublasSetStream(handle(), stream.get()));
     CUFAULT_REQUIRE(cublasSetWorkspace(handle(), workspace_.get(), workspace_bytes));
-    // The first product of a process loads its kernel, which is not what a capture is about.
+    // The first product of a process loads its kernel, which a capture should not include.
     refresh();
     CUFAULT_REQUIRE(multiply_on_stream());
     CUFAULT_REQUIRE(stream.wait());
@@ -102,7 +102,7 @@ class captured_product : public by_handle {
   product_operands on_{};
 };
 
-/// What the call would do at once becomes nodes of a graph.
+/// The call becomes nodes of a graph instead of running.
 class captured_call final : public captured_product {
  public:
   void prepare() override {
@@ -121,7 +121,7 @@ class captured_call final : public captured_product {
   }
 };
 
-/// Without the wait that graph_replay has in it.
+/// Without the wait that graph_replay has.
 class launch final : public captured_product {
  public:
   launch() { capture(); }
@@ -130,7 +130,7 @@ class launch final : public captured_product {
   product_result check() override { return checked(); }
 };
 
-/// With the wait: the driver may make room for a graph when it is first launched.
+/// With the wait: the driver may allocate for a graph at its first launch.
 class replay final : public captured_product {
  public:
   replay() { capture(); }

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Copies by cuBLAS between host and device. Of pageable memory the call waits for them.
+// Copies by cuBLAS between host and device. With pageable memory the call waits for the copy.
 #include "cases/operations/operations.hpp"
 
 #include <algorithm>
@@ -56,7 +56,7 @@ class get_matrix final : public by_handle {
   owned_memory on_device_ = new_memory(bytes);
 };
 
-/// From pinned memory, on a stream of its own.
+/// From pinned memory, on its own stream.
 class set_matrix_async final : public by_handle {
  public:
   void prepare() override {
@@ -78,7 +78,7 @@ class set_matrix_async final : public by_handle {
   numbers expected_;
 };
 
-/// To pinned memory, on a stream of its own.
+/// To pinned memory, on its own stream.
 class get_matrix_async final : public by_handle {
  public:
   void prepare() override {
@@ -102,7 +102,7 @@ class get_matrix_async final : public by_handle {
   numbers expected_;
 };
 
-/// Of every second element.
+/// Copies every second element.
 class set_vector final : public by_handle {
  public:
   void prepare() override {
@@ -121,7 +121,7 @@ class set_vector final : public by_handle {
   numbers expected_;
 };
 
-/// To every second element.
+/// Copies to every second element.
 class get_vector final : public by_handle {
  public:
   void prepare() override {

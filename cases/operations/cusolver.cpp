@@ -27,7 +27,7 @@ class create_solver final : public without_handle {
   std::vector<std::unique_ptr<cusolverDnContext, destroy_by<cusolverDnDestroy>>> made_;
 };
 
-/// Of L L^T, where L has ones on its diagonal, and 1 or -1 below it, so that its factor is exact.
+/// Factors L L^T. L has ones on its diagonal, and 1 or -1 below it, so that its factor is exact.
 class factor final : public without_handle {
  public:
   factor() {
@@ -47,7 +47,7 @@ class factor final : public without_handle {
     }
     expected_ = product_of(l, transposed, rows, rows, rows);
     a_.put(expected_);
-    for (std::size_t column = 0; column < rows; ++column)  // what is above the diagonal stays
+    for (std::size_t column = 0; column < rows; ++column)  // elements above the diagonal stay
       for (std::size_t row = column; row < rows; ++row)
         expected_[column * rows + row] = l[column * rows + row];
   }

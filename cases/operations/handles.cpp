@@ -9,7 +9,7 @@
 namespace cufault::operations {
 namespace {
 
-/// cublasCreate and cublasLtCreate. Handles stay to the end; a product is by the last of them.
+/// cublasCreate and cublasLtCreate. Handles live to the end; the last one computes a product.
 template <class Owned, auto create, auto product_by>
 class creation final : public operation {
  public:
@@ -31,7 +31,7 @@ using create_handle = creation<owned_handle, cublasCreate, [](cublasHandle_t by)
 using create_lt_handle =
     creation<owned_lt_handle, cublasLtCreate, [](cublasLtHandle_t by) { return lt_product(by); }>;
 
-/// Of a handle that has computed something: it gives back streams, events and memory.
+/// Destroys a handle that has computed: it releases streams, events and memory.
 class destroy_handle final : public operation {
  public:
   void prepare() override {
@@ -47,7 +47,7 @@ class destroy_handle final : public operation {
   owned_handle handle_;
 };
 
-/// Likewise.
+/// Destroys a used cuBLASLt handle.
 class destroy_lt_handle final : public operation {
  public:
   void prepare() override {
@@ -70,7 +70,7 @@ class destroy_lt_handle final : public operation {
   owned_lt_handle lt_;
 };
 
-/// The major version must be that of cublasGetProperty.
+/// The major version must equal that of cublasGetProperty.
 class get_version final : public by_handle {
  public:
   void prepare() override { version_ = 0; }
@@ -143,10 +143,9 @@ class set_workspace final : public by_handle {
 };
 
 const register_operations here{
-    // It asks the driver for hundreds of things, and tells its caller with one status which of them it did not get: NOT_INITIALIZED,
-    // ALLOC_FAILED or INVALID_VALUE by the cuBLAS documentation.
-    // Apart: on a full H200 with eager loading (cuBLAS 13.1.0) a cold call returned NOT_INITIALIZED alone, and ALLOC_FAILED where other
-    // operations were made ready in the process. One that failed can keep later ones from working (the fault failed_create).
+    // It makes hundreds of driver calls, and one status tells its caller which failed: NOT_INITIALIZED, ALLOC_FAILED or INVALID_VALUE by
+    // the cuBLAS documentation. Apart: on a full H200 with eager loading (cuBLAS 13.1.0) a cold call returned NOT_INITIALIZED alone, and
+    // ALLOC_FAILED with other operations made ready in the process. After a failure, later calls may fail too (the fault failed_create).
     {.name = "cublas_create",
      .step = {"cublasCreate"},
      .fresh = fresh<create_handle>,
@@ -158,9 +157,8 @@ const register_operations here{
      .step = {"cublasDestroy"},
      .fresh = fresh<destroy_handle>,
      .product = by_new_handle},
-    // It asks the driver for what cublasCreate asks for, but makes no stream and no memory of its own.
-    // Apart: after a kernel broke (H200, cuBLAS 13.1.0), a cold call returned INTERNAL_ERROR alone, and NOT_INITIALIZED where other
-    // operations were made ready in the process.
+    // It makes the driver calls of cublasCreate, but creates no stream and allocates no memory. Apart: after a kernel failed (H200, cuBLAS
+    // 13.1.0), a cold call returned INTERNAL_ERROR alone, and NOT_INITIALIZED with other operations made ready in the process.
     {.name = "lt_create",
      .step = {"cublasLtCreate"},
      .fresh = fresh<create_lt_handle>,

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 //
-// cuBLASLt, but for its handles and captures.
+// cuBLASLt without its handles and captures.
 #include "cases/operations/operations.hpp"
 
 #include <array>
@@ -10,14 +10,14 @@
 namespace cufault::operations {
 namespace {
 
-/// By a cuBLASLt handle of the operation's own.
+/// Sets that the operation has its own cuBLASLt handle.
 operation_type by_lt(operation_type o) {
   o.handle = own_handle::cublaslt;
   o.product = by_same_lt_handle;
   return o;
 }
 
-/// cublasLtMatmul by the heuristic's first algorithm for the workspace, which is asked for before.
+/// cublasLtMatmul by the heuristic's first algorithm for the workspace, chosen before.
 class lt_matmul_operation final : public by_lt_handle {
  public:
   explicit lt_matmul_operation(const argument_check::product& described, bool with_workspace = true)
@@ -43,7 +43,7 @@ make_operation fresh_matmul(const argument_check::product& described, bool with_
   return [=] { return std::make_unique<lt_matmul_operation>(described, with_workspace); };
 }
 
-/// A is transposed, as Hopper has it.
+/// A is transposed, as Hopper requires.
 std::unique_ptr<operation> fresh_fp8() {
   if (trial::current().compute_capability() < 89)
     throw not_provoked("products of FP8 take a device of compute capability 8.9 or higher");
@@ -52,7 +52,7 @@ std::unique_ptr<operation> fresh_fp8() {
                 CUDA_R_8F_E4M3, CUDA_R_16BF));
 }
 
-/// With a bias for each row, as linear layers of frameworks have it.
+/// With a bias for each row, as in linear layers of frameworks.
 class with_bias final : public by_lt_handle {
  public:
   with_bias() {
@@ -90,7 +90,7 @@ class with_bias final : public by_lt_handle {
   numbers expected_;
 };
 
-/// A matrix from column to row order.
+/// Converts a matrix from column to row order.
 class reordered final : public by_lt_handle {
  public:
   reordered() {
@@ -126,7 +126,7 @@ class reordered final : public by_lt_handle {
   numbers expected_ = numbers(count);
 };
 
-/// It asks for properties of the device, and, the first time, for kernels.
+/// It reads properties of the device and, the first time, loads kernels.
 class heuristic final : public by_lt_handle {
  public:
   void prepare() override {
@@ -170,7 +170,7 @@ const register_operations here{
            .has_operand = true,
            .lower_precision = "lt_matmul_half",
            .representative = true}),
-    // Summed in FP32.
+    // Sums in FP32.
     by_lt({.name = "lt_matmul_half",
            .step = {"cublasLtMatmul", "fp16"},
            .summary = "cublasLtMatmul in FP16",

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Levels 2 and 3 of cuBLAS, and what solves and factors in batches: routines on matrices, column by column, that have kernels of their own.
+// Levels 2 and 3 of cuBLAS, and batched solvers and factorisations: column-major routines with kernels of their own.
 #include "cases/operations/operations.hpp"
 
 #include <cmath>
@@ -12,21 +12,21 @@ namespace {
 constexpr int rows = 96, columns = 80, inner = 64;
 constexpr std::size_t square = std::size_t{rows} * rows, count = std::size_t{rows} * columns;
 
-/// A square matrix with `above` in the place of each element above its diagonal.
+/// A square matrix whose elements above the diagonal are `above`.
 numbers lower_triangle(numbers of, double above) {
   for (std::size_t column = 1; column < rows; ++column)
     for (std::size_t row = 0; row < column; ++row) of[column * rows + row] = above;
   return of;
 }
 
-/// A square matrix with its elements below the diagonal above it, too.
+/// A square matrix with its lower triangle mirrored above the diagonal.
 numbers symmetric(numbers of) {
   for (std::size_t column = 1; column < rows; ++column)
     for (std::size_t row = 0; row < column; ++row) of[column * rows + row] = of[row * rows + column];
   return of;
 }
 
-/// A and X become A and B of A X = B, where A has ones on the diagonal and below it, so that X is exact. Returns X.
+/// Turns A and X into A and B of A X = B. A has ones on and below the diagonal, so that X is exact. Returns X.
 numbers make_triangular_system(std::vector<numbers>& in) {
   numbers &a = in[0], &b = in[1], x = b;
   std::fill(a.begin(), a.end(), 0);
@@ -39,8 +39,8 @@ numbers make_triangular_system(std::vector<numbers>& in) {
   return x;
 }
 
-/// A becomes the product of whole numbers L and U, so that its factors are exact. Returns L below the diagonal, which is 1 in L and in U,
-/// and U above: as the call leaves them. Few are not 0, so that products stay exact.
+/// Turns A into the product of whole-number L and U, so that its factors are exact. Returns them as the call does: L below the diagonal (1
+/// in L and U), U above. Few elements are not 0, so that products stay exact.
 numbers make_factors(std::vector<numbers>& in) {
   numbers both = in[0], l(square), u(square);
   for (int column = 0; column < rows; ++column)
@@ -93,7 +93,7 @@ const register_operations here{
                           [](std::vector<numbers>& in) {
                             return sum_of(product_of(in[0], in[1], rows, columns, 1), 1, in[2]);
                           }}},
-    // What is above the diagonal is of another matrix; so it is in symm.
+    // Elements above the diagonal belong to another matrix, here and in symm.
     {.name = "symv",
      .step = {"cublasSsymv"},
      .fresh = routine{
@@ -130,7 +130,7 @@ const register_operations here{
                           [](std::vector<numbers>& in) {
                             return product_of(symmetric(in[0]), in[1], rows, columns, rows);
                           }}},
-    // A A^T into the lower triangle: what is above the diagonal stays poisoned.
+    // A A^T into the lower triangle: elements above the diagonal stay poisoned.
     {.name = "syrk",
      .step = {"cublasSsyrk"},
      .fresh = routine{.inputs = {std::size_t{rows} * inner},
@@ -147,7 +147,7 @@ const register_operations here{
                               transposed[i % rows * inner + i / rows] = in[0][i];
                             return lower_triangle(product_of(in[0], transposed, rows, rows, inner), NAN);
                           }}},
-    // What is above the diagonal is not zero, and is not read.
+    // Elements above the diagonal are not zero, and must not be read.
     {.name = "trmm",
      .step = {"cublasStrmm"},
      .fresh = routine{.inputs = {square, count},

@@ -21,13 +21,13 @@
 /// What operations share.
 namespace cufault::operations {
 
-/// What gives itself back.
+/// Destroys its handle.
 using owned_handle = std::unique_ptr<cublasContext, destroy_by<cublasDestroy>>;
 using owned_lt_handle = std::unique_ptr<cublasLtContext, destroy_by<cublasLtDestroy>>;
 using owned_stream = std::unique_ptr<CUstream_st, destroy_by<cudaStreamDestroy>>;
 using owned_memory = std::unique_ptr<void, destroy_by<cudaFree>>;
 
-/// Does not wait for the legacy stream.
+/// A stream that does not wait for the legacy stream.
 inline owned_stream new_stream() {
   cudaStream_t stream = nullptr;
   CUFAULT_REQUIRE(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
@@ -39,7 +39,7 @@ inline owned_memory new_memory(std::size_t bytes) {
   return owned_memory(block);
 }
 
-/// By a handle of its own.
+/// An operation with its own cuBLAS handle.
 class by_handle : public operation {
  public:
   product_result multiply() override { return product(handle()); }
@@ -49,7 +49,7 @@ class by_handle : public operation {
   owned_handle handle_{new_handle()};
 };
 
-/// By a cuBLASLt handle of its own, and a workspace as frameworks have it.
+/// An operation with its own cuBLASLt handle, and a workspace as in frameworks.
 class by_lt_handle : public operation {
  public:
   product_result multiply() override { return lt_product(lt(), workspace(), workspace_bytes); }
@@ -73,18 +73,18 @@ inline product_result product_by_new_handle() {
   return result;
 }
 
-/// A call that takes no handle.
+/// A call without a handle.
 class without_handle : public operation {
  public:
   product_result multiply() override { return product_by_new_handle(); }
 };
 
-/// What operation::multiply() is called as a step (operation_type::product), where it is not the usual.
+/// Step names of operation::multiply() (operation_type::product) that differ from the usual one.
 inline const step_name by_same_lt_handle{"cublasLtMatmul", "first_algorithm_by_same_handle"},
     by_new_lt_handle{"cublasLtMatmul", "first_algorithm_by_new_handle"},
     by_new_handle{"cublasSgemm", "split_k_by_new_handle"};
 
-/// operation_type::fresh of a class that is made of nothing.
+/// operation_type::fresh of a class with a default constructor.
 template <class Operation>
 std::unique_ptr<operation> fresh() {
   return std::make_unique<Operation>();
@@ -92,7 +92,7 @@ std::unique_ptr<operation> fresh() {
 
 // ---- products ----
 
-/// A product with operands of its own, by whatever call computes it.
+/// A product with its own operands, computed by any call.
 class checked_call final : public by_handle {
  public:
   using call = std::function<cublasStatus_t(cublasHandle_t, checked_product&)>;
@@ -111,7 +111,7 @@ inline make_operation fresh_product(const argument_check::product& described, ch
   return [described, made = std::move(made)] { return std::make_unique<checked_call>(described, made); };
 }
 
-/// Extents of which no two are alike, and whole tiles.
+/// Different extents of whole tiles.
 inline argument_check::product usual_product(cudaDataType ab = CUDA_R_32F, cudaDataType c = CUDA_R_32F) {
   argument_check::product p;
   p.m = 96, p.n = 80, p.k = 64;
@@ -119,7 +119,7 @@ inline argument_check::product usual_product(cudaDataType ab = CUDA_R_32F, cudaD
   p.c.type = c;
   return p;
 }
-/// The same, with what `change` sets.
+/// The same, modified by `change`.
 template <class Change>
 argument_check::product usual_but(Change&& change, cudaDataType ab = CUDA_R_32F,
                                   cudaDataType c = CUDA_R_32F) {
@@ -137,7 +137,7 @@ inline float* floats(const guarded_array& of) {
   return static_cast<float*>(of.data());
 }
 
-/// x + factor y, of each element.
+/// x + factor y, element by element.
 inline numbers sum_of(numbers x, double factor, const numbers& y) {
   for (std::size_t i = 0; i < x.size(); ++i) x[i] += factor * y[i];
   return x;
@@ -151,7 +151,7 @@ inline numbers product_of(std::span<const double> a, std::span<const double> b, 
   return multiplied(p, 1, a, b, 0, numbers(static_cast<std::size_t>(m) * static_cast<std::size_t>(n)));
 }
 
-/// Floats in pinned host memory, to and from which copies are asynchronous.
+/// Floats in pinned host memory, for asynchronous copies.
 class pinned_array {
  public:
   explicit pinned_array(std::size_t count) : count_(count) {
@@ -175,7 +175,7 @@ class pinned_array {
 
 // ---- routines ----
 
-/// A routine by a cuBLAS handle on arrays of floats in device memory: the inputs, then the output.
+/// A routine by a cuBLAS handle on float arrays in device memory: the inputs, then the output.
 struct routine {
   struct arrays {
     std::vector<float*> all;  ///< array by array, each as often as the batch has it
@@ -183,13 +183,13 @@ struct routine {
     std::size_t batch = 1;
     void* scratch = nullptr;
     float* operator[](std::size_t array) const { return all[array * batch]; }
-    /// In device memory: where those of the batch are.
+    /// Addresses of the batch's arrays, in device memory.
     [[nodiscard]] float** pointers_to(std::size_t array) const { return pointers + array * batch; }
   };
   std::vector<std::size_t> inputs;  ///< elements of each
   std::size_t output = 0;           ///< elements; 0: the last input is overwritten
   cublasStatus_t (*call)(cublasHandle_t handle, const arrays& on);
-  /// Gets fresh numbers for the inputs, which it may change. Returns what the output, or the last input, has to hold afterwards.
+  /// Gets new numbers for the inputs, which it may change. Returns the expected contents of the output, or of the last input.
   numbers (*reference)(std::vector<numbers>& inputs);
   std::size_t batch = 1;    ///< so many of each array
   std::size_t scratch = 0;  ///< bytes of device memory for what else a routine of a batch writes

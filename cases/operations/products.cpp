@@ -12,7 +12,7 @@
 namespace cufault::operations {
 namespace {
 
-/// cublasSgemm and its like: what they take as elements and extents is in their types.
+/// cublasSgemm and its like; the template arguments are the types of elements and extents.
 template <class Extent, class Element>
 checked_call::call by(cublasStatus_t (*gemm)(cublasHandle_t, cublasOperation_t, cublasOperation_t, Extent,
                                              Extent, Extent, const Element*, const Element*, Extent,
@@ -33,7 +33,7 @@ cublasStatus_t by_gemm_ex(cublasHandle_t handle, checked_product& p) {
   return gemm_ex(handle, p.described(), p.c.data());
 }
 
-/// cublasSgemm of extents for which the host would compute too long: numbers are made and checked on the device (kernels/product.hpp).
+/// cublasSgemm with extents too large for the host: the device makes and checks the numbers (kernels/product.hpp).
 class sgemm_operation final : public by_handle {
  public:
   explicit sgemm_operation(const product_extents& extents) : extents_(extents) {}
@@ -79,7 +79,7 @@ class sgemm_on_static_memory final : public by_handle {
   product_operands on_{};
 };
 
-/// Some products, by a call that takes arrays of pointers to their operands in device memory.
+/// Several products by a call that takes arrays of pointers to their operands in device memory.
 class batched_product final : public by_handle {
  public:
   static constexpr int count = 3;
@@ -102,7 +102,7 @@ class batched_product final : public by_handle {
   product_result check() override { return products_.finish(CUBLAS_STATUS_SUCCESS); }
 
   [[nodiscard]] const argument_check::product& described() const { return products_.described(); }
-  /// Of operand 0, 1 or 2.
+  /// Array of operand 0, 1 or 2.
   template <class Element = float>
   [[nodiscard]] Element** pointers(int operand) const {
     return static_cast<Element**>(pointers_.get()) + operand * count;
@@ -122,7 +122,7 @@ make_operation fresh_batch(const argument_check::product& one, batched_product::
   return [=] { return std::make_unique<batched_product>(one, made); };
 }
 
-/// Extents as calls of 32 bits take them.
+/// Extents as 32-bit integers.
 struct extents {
   explicit extents(const argument_check::product& d)
       : m(static_cast<int>(d.m)),
@@ -164,8 +164,8 @@ const make_operation fresh_groups = []() -> std::unique_ptr<operation> {
 };
 #endif
 
-/// On the device of the trial alone: operands are in host memory, and streams and device memory are its own. The first call uses a handle that has
-/// computed nothing.
+/// Uses only the trial's device. Operands are in host memory; it makes its own streams and device memory. The first call uses an unused
+/// handle.
 class xt_sgemm final : public without_handle {
  public:
   xt_sgemm() {
@@ -211,14 +211,14 @@ const register_operations here{
      .step = {"cublasSgemm_64"},
      .fresh = fresh_product(usual_product(), by(cublasSgemm_64)),
      .has_operand = true},
-    // Of numbers without imaginary parts.
+    // Imaginary parts are 0.
     {.name = "cgemm",
      .step = {"cublasCgemm"},
      .fresh = fresh_product(usual_but([](auto& p) { p.scalar = CUDA_C_32F; }, CUDA_C_32F, CUDA_C_32F),
                             by(cublasCgemm)),
      .has_operand = true},
-    // Apart: after a kernel broke (H200, cuBLAS 13.1.0), a cold call returned EXECUTION_FAILED where other operations were made ready in
-    // the process, and INTERNAL_ERROR alone.
+    // Apart: after a kernel failed (H200, cuBLAS 13.1.0), a cold call returned EXECUTION_FAILED with other operations made ready in the
+    // process, and INTERNAL_ERROR alone.
     {.name = "dgemm",
      .step = {"cublasDgemm"},
      .fresh = fresh_product(usual_but([](auto& p) { p.scalar = CUDA_R_64F, p.compute = CUBLAS_COMPUTE_64F; },
@@ -251,7 +251,7 @@ const register_operations here{
      .fresh = fresh_sgemm(4096, 4096, 512),
      .has_operand = true,
      .smaller = "sgemm_1024"},
-    // Parts of so long a k meet in the workspace of the handle, which is as large as the first of them may ask for.
+    // Parts of so long a k are added up in the handle's workspace, whose size the first part may decide.
     {.name = "split_k",
      .step = {"cublasSgemm", "long_k"},
      .summary = "cublasSgemm that splits k",
@@ -270,7 +270,7 @@ const register_operations here{
      .summary = "cublasGemmEx in BF16",
      .fresh = fresh_product(usual_product(CUDA_R_16BF, CUDA_R_32F), by_gemm_ex),
      .has_operand = true},
-    // Summed in FP32.
+    // Sums in FP32.
     {.name = "gemm_ex_half",
      .step = {"cublasGemmEx", "fp16"},
      .summary = "cublasGemmEx in FP16",

@@ -14,15 +14,14 @@ namespace {
 
 constexpr std::size_t count = 65536, mib = 1 << 20;
 
-/// No handle is there.
+/// Sets that the operation has no handle.
 operation_type of_runtime(operation_type o) {
   o.handle = own_handle::none;
   o.product = by_new_handle;
   return o;
 }
 
-/// Memory from the runtime that a kernel can write; nothing is held between one make() and the next, so that it can be made again on a
-/// full device.
+/// Memory from the runtime that a kernel can write. Released after each make(), so that it can be made again on a full device.
 class runtime_memory final : public without_handle {
  public:
   using allocation = cudaError_t (*)(void** to, std::size_t bytes);
@@ -36,7 +35,7 @@ class runtime_memory final : public without_handle {
   void load_for_check() override { CUFAULT_REQUIRE(load_faults()); }
   void prepare() override { release(); }
   status_record make() override { return record_of(allocate_(&block_, read_back_.size() * sizeof(float))); }
-  /// A kernel fills it, and it is read back.
+  /// A kernel fills it, and the host reads it back.
   product_result check() override {
     constexpr float value = 42;
     std::fill(read_back_.begin(), read_back_.end(), 0.0F);
@@ -68,7 +67,7 @@ make_operation fresh_memory(runtime_memory::allocation allocate, runtime_memory:
   return [=] { return std::make_unique<runtime_memory>(allocate, give_back, bytes); };
 }
 
-/// From pageable memory to the device.
+/// Copies from pageable memory to the device.
 class copied final : public without_handle {
  public:
   void prepare() override {
@@ -112,7 +111,7 @@ class fill final : public without_handle {
   float value_ = 0;
 };
 
-/// Behind a kernel that writes to the host: it must have written when the call returns.
+/// Follows a kernel that writes to the host: it must have written when the call returns.
 class synchronize final : public without_handle {
  public:
   void prepare() override {
@@ -127,7 +126,7 @@ class synchronize final : public without_handle {
   pinned_array to_{1};
 };
 
-/// The event is recorded and waited for.
+/// Records the event and waits for it.
 class create_event final : public without_handle {
  public:
   void prepare() override { event_.reset(); }
@@ -148,7 +147,7 @@ class create_event final : public without_handle {
   std::unique_ptr<CUevent_st, destroy_by<cudaEventDestroy>> event_;
 };
 
-/// A kernel runs on the stream.
+/// Runs a kernel on the stream.
 class create_stream final : public without_handle {
  public:
   void load_for_check() override { CUFAULT_REQUIRE(load_faults()); }
@@ -174,7 +173,7 @@ class create_stream final : public without_handle {
   guarded_array to_{CUDA_R_32F, count};
 };
 
-/// There is less free than there is.
+/// The free amount must be below the total.
 class ask final : public without_handle {
  public:
   void prepare() override { free_ = total_ = 0; }
@@ -193,7 +192,7 @@ const register_operations here{
                 .smaller = "cuda_malloc_small",
                 .needs_context = false,
                 .representative = true}),
-    // Less than what the driver takes at once, so that it may succeed on a full device.
+    // Less than the driver allocates at once, so that it may succeed on a full device.
     of_runtime({.name = "cuda_malloc_small",
                 .step = {"cudaMalloc", "512_bytes"},
                 .summary = "cudaMalloc of 512 bytes",
@@ -227,7 +226,7 @@ const register_operations here{
                 .summary = "cudaMemcpy to the device",
                 .fresh = fresh<copied>}),
     of_runtime({.name = "cuda_memset", .step = {"cudaMemset"}, .fresh = fresh<set>}),
-    // Apart: with lazy loading a kernel is loaded at its first launch, and other operations launch this one, too.
+    // Apart: with lazy loading a kernel is loaded at its first launch, and other operations launch this one too.
     of_runtime({.name = "kernel_launch",
                 .step = {"cudaLaunchKernelExC", "fill"},
                 .summary = "a launch of a kernel",

@@ -11,14 +11,14 @@ namespace {
 
 constexpr int count = 65536;
 
-/// A function of one or two vectors whose result is one number: in host memory, for which the call waits, or in device memory.
+/// A function of one or two vectors with one number as result: in host memory, for which the call waits, or in device memory.
 class vector_result final : public by_handle {
  public:
   struct function {
     numbers (*vectors)(std::size_t count, std::uint64_t seed);
     cublasStatus_t (*call)(cublasHandle_t handle, const float* x, const float* y, float* result);
     double (*reference)(const numbers& x, const numbers& y);
-    double tolerance = 0;  // of the result, relative
+    double tolerance = 0;  // relative
   };
   vector_result(cublasPointerMode_t result_in, const function& of) : result_in_(result_in), of_(of) {}
 
@@ -59,7 +59,7 @@ make_operation fresh_result(cublasPointerMode_t result_in, const vector_result::
   return [=] { return std::make_unique<vector_result>(result_in, of); };
 }
 
-/// Sums of so few small numbers are exact in any order.
+/// Sums of a few small numbers are exact in any order.
 const vector_result::function sum_of_magnitudes{
     .vectors = small_numbers,
     .call = [](cublasHandle_t handle, const float* x, const float* /*y*/,
@@ -82,7 +82,7 @@ const vector_result::function dot{
           return sum;
         }};
 
-/// All of one magnitude, 1, 2 or 4: the root of 65536 squares is exact, but cuBLAS 13.1.0 rounds on the way
+/// Numbers of one magnitude, 1, 2 or 4: the root of 65536 squares is exact, but cuBLAS 13.1.0 rounds on the way
 /// (reports/recorded/2026-11-22-matrix-runs.txt).
 numbers of_one_magnitude(std::size_t count, std::uint64_t seed) {
   const double magnitude = 1 << seed % 3;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Remedies that do the same again: at once, later, or by a new handle, operands, thread or type, or in a new process.
+// Remedies that repeat the work: at once, later, or with a new handle, operands, thread or type, or in a new process.
 #include "harness/matrix/remedy.hpp"
 #include "harness/matrix/world.hpp"
 
@@ -13,7 +13,7 @@ namespace {
 
 const register_remedies here{
     // Recommended by  S1-5 (catch the exception and carry on). Threads of F-MEM-01 say that it does not help while memory is full.
-    // Expected to help because  the failure may be one of a single call, or an earlier error that is reported once.
+    // Expected to help because  only a single call may fail, or an earlier error may be reported once.
     {.name = "retry",
      .words = "again at once",
      .answers = {"memory", "pool", "dead_context", "last_error", "failed_create", "host_limit", "driver_call",

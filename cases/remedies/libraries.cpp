@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Remedies that load cuBLAS anew.
+// Remedies that reload cuBLAS.
 #include "harness/binding/cublas_binding.hpp"
 #include "harness/matrix/remedy.hpp"
 #include "harness/matrix/world.hpp"

@@ -30,7 +30,7 @@ const register_remedies here{
      .answers = {"stream", "workspace", "wait"},
      .new_operation = true,
      .to_new = [](world& w) {
-       // It waits for the legacy stream, on which the operation is prepared.
+       // The stream waits for the legacy stream, on which the operation is prepared.
        CUFAULT_REQUIRE(cublasSetStream(w.handle(), w.keep<own_stream>(cudaStreamDefault).get()));
        w.keep<stream_given_back>(w.handle());
      }}};

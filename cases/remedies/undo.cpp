@@ -11,13 +11,13 @@ namespace {
 
 const register_remedies here{
     // Recommended by  S0-14, S2-7 and threads of F-MEM-01 and F-LIF-03.
-    // Expected to help because  what was short is there again.
+    // Expected to help because  the missing resource is back.
     {.name = "release",
      .words = "undo what caused it (free the memory, destroy the handles, lift the limit), then again",
      .answers = {"memory", "pool", "handles", "host_limit"},
      .after = [](world& w) { w.undo(); }},
     // Recommended by  S0-14 and threads of F-MEM-01.
-    // Expected to help because  what was short is there again, and state of the failure may be in the handle.
+    // Expected to help because  the missing resource is back, and the handle may keep state of the failure.
     {.name = "release_and_new_handle",
      .words = "undo what caused it, then again by a new handle",
      .answers = {"memory", "pool", "handles", "host_limit"},
@@ -31,7 +31,7 @@ const register_remedies here{
      .after = [](world& w) { w.undo(); },
      .fault_again = true},
     // Recommended by  this project, to see whether what the other process did lasts longer than it.
-    // Expected to help because  the error was of that process.
+    // Expected to help because  the error belonged to that process.
     {.name = "neighbour_ends",
      .words = "wait until the other process has ended, then again by a new handle",
      .answers = {"neighbour", "mps"},

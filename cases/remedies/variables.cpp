@@ -7,7 +7,7 @@
 namespace cufault {
 namespace {
 
-/// An empty value: the variable is not set.
+/// An empty value unsets the variable.
 remedy_type by_variable(const std::string& name, std::vector<std::string> answers,
                         const std::string& variable, const std::string& value) {
   return {.name = name,
@@ -45,8 +45,8 @@ const register_remedies here{
      .words = "unset CUDA_FORCE_PTX_JIT and CUDA_DISABLE_PTX_JIT",
      .answers = {"code"},
      .environment = {{"CUDA_FORCE_PTX_JIT", ""}, {"CUDA_DISABLE_PTX_JIT", ""}}},
-    // Threads of F-STK-01, and messages of PyTorch about failed kernels. A diagnosis, because the launch of the kernel that breaks then returns
-    // its error, before cuBLAS is called.
+    // Threads of F-STK-01, and messages of PyTorch about failed kernels. A diagnosis: the launch of the failing kernel returns its error
+    // before cuBLAS is called.
     {.name = "blocking_launches",
      .words = "CUDA_LAUNCH_BLOCKING=1",
      .answers = {"dead_context"},

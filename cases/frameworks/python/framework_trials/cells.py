@@ -72,7 +72,7 @@ class World:
         except Exception as error:  # pylint: disable=broad-except
             if "+" not in self.trial.arm:
                 raise
-            # A remedy that is in place may keep a program from holding so much.
+            # With a remedy in place a program may be unable to hold so much.
             self.trial.note("filling the memory", str(error))
             return
         self.require_level()
@@ -141,7 +141,7 @@ class Remedy:
     before: Optional[Callable[[World], None]] = None
     after: Optional[Callable[[World], None]] = None
     operation: str = ""
-    # By the table of the framework:
+    # From the table of the framework:
     words: str = ""
     in_place: bool = False  # from the start: a variable of the arm, or `before`
     diagnosis: bool = False  # shows which call fails, and clears nothing

@@ -11,7 +11,7 @@ from typing import List, Tuple
 from framework_trials.protocol import NotProvoked
 
 MIB = 1 << 20
-# What cuMemAlloc gives at least.
+# The smallest allocation of cuMemAlloc.
 GRANULE = 2 * MIB
 
 KERNELS = b"""

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from typing import Dict, Optional
 
-# The text of cudaGetErrorString, where a framework prints it without the name.
+# Texts of cudaGetErrorString, which a framework may print without the name.
 ERROR_STRINGS = {
     "device-side assert triggered": "cudaErrorAssert",
     "an illegal memory access was encountered": "cudaErrorIllegalAddress",

@@ -15,13 +15,13 @@ from framework_trials.tables import INJECTION
 Rules = List[Dict[str, Any]]
 
 
-# By the word of the arm's name. Rules without "hits" hold until the operation is over. "caller": the library that makes the call.
+# Rules by the word in an arm's name. Rules without "hits" hold until the operation ends. "caller": the library that makes the call.
 RULES: Dict[str, Rules] = {
     word: [{"function": function, **{key: value for key, value in rule.items() if key not in ("summary", "functions")}} for function in rule["functions"]]
     for group in INJECTION.values()
     for word, rule in group.items()
 }
-# Of which library a function is, by its beginning: the first that fits. Others are of the driver.
+# Libraries by the beginning of a function's name; the first match counts. All other functions are the driver's.
 LIBRARIES = {"cublasLt": "cublasLt", "cublas": "cublas", "cuda": "cudart"}
 
 

@@ -229,7 +229,7 @@ def memory(world: World) -> Dict[str, float]:
 def hold_on(world: World) -> Callable[[int], Any]:
     def hold(size: int) -> Any:
         with jax.default_device(device_of(world)):
-            # In rows of a MiB: no extent needs more than 31 bits.
+            # Rows of a MiB: no extent needs more than 31 bits.
             return jax.numpy.zeros((size >> 20, 1 << 20), dtype=jax.numpy.uint8).block_until_ready()
 
     return hold

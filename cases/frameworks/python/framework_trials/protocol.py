@@ -101,7 +101,7 @@ class DriverLog:
             thread, function, message = parts.groups()
             returned = self.RETURN.match(message)
             if returned is None and function is None:
-                # Reasons that begin alike name one kernel after the other.
+                # Reasons with the same beginning name one kernel after another.
                 add(reasons.setdefault(thread, []), message)
                 continue
             text, number, code, name = returned.groups() if returned else (message, "", "", function)

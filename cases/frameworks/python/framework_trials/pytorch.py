@@ -603,7 +603,7 @@ def cost_of_no_addmm_lt(world: World) -> None:
     attempt(world, Linear)
 
 
-# Prints what a first product takes of PyTorch's allocator, where the workspace of cuBLAS is: the variable is read once in a process.
+# Prints the memory of PyTorch's allocator that a first product takes for cuBLAS's workspace: the variable is read once in a process.
 TAKEN_BY_PRODUCT = """
 import sys, torch
 torch.cuda.set_device(int(sys.argv[1]))

@@ -137,7 +137,7 @@ def padded_linear(world: World) -> bool:
         )[:, :features]
         differing += int((alone != with_zeros).sum().cpu())
         wanted = torch.nn.functional.linear(x.double(), weight.double(), bias.double())
-        # What a sum of so many in FP32 may be off at most; the bias may be added to what was rounded before.
+        # Error bound of such a sum in FP32; the bias may be added after rounding.
         beyond = (features * FP32_ROUNDING + torch.finfo(torch.bfloat16).eps) * wanted
         pairs += [(alone, wanted, beyond), (with_zeros, wanted, beyond)]
     world.trial.measure("values that differ between the layers", differing)
@@ -262,7 +262,7 @@ def scaled(shape: "tuple[int, int, int]", types: "tuple[str, str]" = ("e4m3fn", 
 LARGE_FP8 = (4096, 3072, 3072)
 HALF, BRAIN, SINGLE = torch.float16, torch.bfloat16, torch.float32
 
-# By the word of the arm's name. Behind each: the issue of pytorch/pytorch that the shape is from, or what it is made for.
+# By the word in an arm's name. Each names the issue of pytorch/pytorch with this shape, or its purpose.
 CANARIES: Dict[str, Canary] = {
     "mv_beyond_31_bits": Canary("torch.matmul", "fp32_35783x65133_by_65133", matrix_of_more_than_31_bits(True)),  # 17897
     "mm_beyond_31_bits": Canary("torch.matmul", "fp32_35783x65133_by_65133x1", matrix_of_more_than_31_bits(False)),  # 17897

@@ -21,7 +21,7 @@ from framework_trials import cells, driver, injection
 from framework_trials.protocol import REPORT_FD, NotProvoked, SetUpFailed, Trial
 from framework_trials.tables import FAMILIES, arms_of
 
-# Of the packages that matter: these, and all that begin so.
+# Packages that matter: these, and all with these prefixes.
 PACKAGES = (*FAMILIES.values(), "triton", "jaxlib", "numpy")
 PREFIXES = ("nvidia-", "cupy", "jax-cuda", "cuda-")
 
@@ -177,7 +177,7 @@ def part(trial: Trial, only: str = "") -> int:
     except SetUpFailed as error:
         trial.failed(str(error))
     except BaseException as error:  # pylint: disable=broad-except
-        # An attribute that this version lacks, say: this arm is lost, the others go on.
+        # E.g. an attribute that this version lacks: this arm fails, the others continue.
         where = traceback.extract_tb(error.__traceback__)
         ours = [frame for frame in where if "framework_trials" in frame.filename]
         at = f" ({os.path.basename(ours[-1].filename)}:{ours[-1].lineno})" if ours else ""
@@ -199,7 +199,7 @@ def context_of(world: Optional[cells.World]) -> str:
 def run_trial(case: str, arm: str, seed: int, device: int) -> None:
     trial = Trial(case, arm, seed, device)
     if arm.endswith("+new_process"):
-        # A forked process has the fault: this one has not touched CUDA when it goes on.
+        # The fault happens in a forked process: this one has not used CUDA when it continues.
         if cells.in_forked_child(trial, lambda: part(trial, "fault")) in (0, None):
             trial.apply("do it in a new process")
             trial.seed += 1
@@ -214,7 +214,7 @@ def run_trial(case: str, arm: str, seed: int, device: int) -> None:
 def in_child_of_server(request: Dict[str, Any], device: int) -> None:
     tie_to_parent()
     if driver.has_begun():
-        # The import of the framework has touched CUDA, so that this process cannot.
+        # Importing the framework has used CUDA, so this process cannot fork.
         os.set_inheritable(REPORT_FD, True)
         words = ["trial", request["case"], request["arm"], "--seed", str(request["seed"]), "--device", str(device)]
         os.execv(sys.executable, [sys.executable, "-B", sys.argv[0], *words])
@@ -249,7 +249,7 @@ def serve(device: int) -> int:
         if child == 0:
             in_child_of_server(request, device)
         _, status = os.waitpid(child, 0)
-        # As it ended, so does this process: the runner must see it.
+        # End by the same signal: the runner must see it.
         if os.WIFSIGNALED(status):
             cells.die_of(os.WTERMSIG(status))
         if os.WEXITSTATUS(status) != 0:
@@ -288,5 +288,5 @@ def main(words: List[str]) -> int:
     run_trial(given.case, given.arm, given.seed, given.device)
     sys.stdout.flush()
     sys.stderr.flush()
-    # What a framework does when the interpreter ends is no part of the trial.
+    # Skips what a framework does at interpreter exit: no part of the trial.
     os._exit(0)

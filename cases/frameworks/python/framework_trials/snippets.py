@@ -80,7 +80,7 @@ def memory_corrected() -> Optional[bool]:
     return torch.equal(nearest[:32].cpu().double(), (numbers[:32] @ numbers.T).amax(1))
 
 
-# NAME: the function that a user calls, code that fails, the same code corrected, and the correction in words.
+# NAME: the function that a user calls, failing code, the corrected code, and the correction in words.
 SNIPPETS: Dict[str, Tuple[str, Callable[[], Optional[bool]], Callable[[], Optional[bool]], str]] = {
     "index": ("torch.nn.Embedding", index_fails, index_corrected, "a table for the greatest index"),
     "device": ("torch.nn.Linear", device_fails, device_corrected, "move the input to the device of the layer"),

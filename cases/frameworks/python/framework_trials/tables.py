@@ -13,11 +13,11 @@ def table_of(name: str) -> Dict[str, Any]:
     return table
 
 
-# By the package that is imported.
+# Families by imported package.
 FAMILIES: Dict[str, str] = {
     path.stem: table_of(path.stem)["package"] for path in sorted(pathlib.Path(__file__).parent.glob("*.json")) if path.stem != "injection"
 }
-# By group: what is said of a rule, and the driver or library calls that it fails.
+# By group: text of a rule, and the driver or library calls that it fails.
 INJECTION: Dict[str, Dict[str, Dict[str, Any]]] = table_of("injection")
 
 
