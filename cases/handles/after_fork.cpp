@@ -17,7 +17,7 @@
 namespace cufault {
 namespace {
 
-/// What the parent has at the time of the fork: a handle that works, and operands.
+/// The parent's state at the fork: a working handle, and operands.
 struct inherited {
   cublasHandle_t handle = nullptr;
   product_operands operands;
@@ -33,7 +33,7 @@ inherited initialised_parent(trial& t) {
   return parent;
 }
 
-/// How a child can find out before it counts on CUDA, then what a program would do first.
+/// Checks that a child can make before it uses CUDA, then the first calls of a program.
 void calls_of_a_child() {
   int devices = 0;
   CUFAULT_OBSERVE(driver::cuDeviceGetCount(&devices));
@@ -76,11 +76,11 @@ void fork_first(trial& t) {
 
 // ---- dead ends ----
 
-/// In the child, after an inherited handle did not work.
+/// In the child, after an inherited handle failed.
 void initialise_in_the_child(trial& t) {
   const inherited parent = initialised_parent(t);
   t.in_forked_child([&] {
-    // Not product(), whose own kernels would not get as far as cublasSgemm.
+    // Not product(), whose own kernels would fail before cublasSgemm.
     CUFAULT_OBSERVE_AS("cublasSgemm", "split_k_unchecked", sgemm(parent.handle, parent.operands));
     t.apply("cuInit(0) and cudaSetDevice() in the child, create another handle");
     CUFAULT_OBSERVE(driver::cuInit(0U));
@@ -106,9 +106,9 @@ failure_case after_fork() {
 
   c.add("initialise_in_child", arm_kind::dead_end, "cuInit and cudaSetDevice in the child",
         initialise_in_the_child);
-  // The child may hang on a lock that nobody holds any more.
+  // The child may hang on a lock without an owner.
   for (arm& a : c.arms)
-    a.timeout = std::chrono::seconds(30);  // two processes open contexts, beside other work
+    a.timeout = std::chrono::seconds(30);  // two processes open contexts beside other work
   c.in_tier = {"control", "child_calls", "fork_first"};
   return c;
 }

@@ -1,17 +1,16 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What fails   The first cublasCreate or cublasLtCreate of a process, its first product, cublasDestroy and cudaFree, while a kernel
-//              on another stream waits for something that the host does only afterwards: none had ended when the arm was given up.
-//              A further cublasCreate and cudaMalloc return at once.
+// What fails   While a kernel on another stream waits for a later action of the host: the first cublasCreate or cublasLtCreate of a
+//              process, its first product, cublasDestroy and cudaFree. None had ended when the arm was given up. A further cublasCreate and
+//              cudaMalloc return at once.
 // Why          Loading code at its first use, destroying handles and freeing memory may wait for everything on the device.
-// Documented   CUDA Programming Guide, Lazy Loading: loading a kernel may require context synchronisation, so kernels that wait for
-//              each other must be loaded first. cublasDestroy implies cudaDeviceSynchronize. xla#5103, torchcomms#2334, nvbench#136,
-//              uccl#220.
-// What helps   Recommended: creating and warming up first; ending the wait before destroying; CUDA_MODULE_LOADING=EAGER, with which
-//              the first product was measured to wait all the same.
-// The kernel would give up after a minute; the arms are given up long before, once each, and that is their observation: what was
-// called did not return in that time.
+// Documented   CUDA Programming Guide, Lazy Loading: loading a kernel may require context synchronisation, so kernels that wait for each
+//              other must be loaded first. cublasDestroy implies cudaDeviceSynchronize. xla#5103, torchcomms#2334, nvbench#136, uccl#220.
+// What helps   Recommended: creating and warming up first; ending the wait before destroying; CUDA_MODULE_LOADING=EAGER, with which the
+//              first product still waits, as measured.
+// The kernel would end after a minute. Each arm is given up long before, once, and this is its observation: the call did not return in that
+// time.
 #include "harness/kit/held_streams.hpp"
 #include "harness/kit/lt_problem.hpp"
 #include "harness/kit/products.hpp"
@@ -46,7 +45,7 @@ void get_ready(trial& t) {
   CUFAULT_REQUIRE(load_faults());
 }
 
-/// A handle on a stream of its own, on which one of our kernels has run and nothing of cuBLAS.
+/// A handle on its own stream, which has run a kernel of cufault and none of cuBLAS.
 cublasHandle_t handle_on_a_stream() {
   cublasHandle_t handle = nullptr;
   cudaStream_t stream = nullptr;
@@ -162,7 +161,7 @@ failure_case behind_waiting_kernel() {
                        bool eager = false) -> arm& {
     arm& a = c.add(name, kind, summary, body);
     if (eager) a.environment["CUDA_MODULE_LOADING"] = "EAGER";
-    a.timeout = std::chrono::seconds(eager ? 30 : 10);  // other jobs on the host may use most of it
+    a.timeout = std::chrono::seconds(eager ? 30 : 10);  // other jobs may use most of the host
     a.rarely_calls_driver = kind == arm_kind::fault;
     return a;
   };

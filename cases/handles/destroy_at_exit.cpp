@@ -16,7 +16,7 @@
 namespace cufault {
 namespace {
 
-/// Needs no destructor itself: only what an arm registers touches it during exit.
+/// Needs no destructor: only functions that an arm registers use it during exit.
 cublasHandle_t& the_handle() {
   static cublasHandle_t handle = nullptr;
   return handle;
@@ -35,7 +35,7 @@ void reset_and_destroy() {
   destroy_the_handle();
 }
 
-/// A static object whose destructor does `Last`, constructed now.
+/// A static object whose destructor calls `Last`, constructed now.
 template <void (*Last)()>
 void construct_static() {
   struct owner {
@@ -121,7 +121,7 @@ failure_case destroy_at_exit() {
   c.add("shut_down_first", arm_kind::remedy, "destroy the handle before exit", shut_down_first).against =
       "reset_at_exit";
 
-  for (arm& a : c.arms) a.timeout = std::chrono::seconds(60);  // a reset beside other work takes ten
+  for (arm& a : c.arms) a.timeout = std::chrono::seconds(60);  // a reset beside other work takes ten seconds
   c.in_tier = {"control", "static_after_cuda"};
   return c;
 }

@@ -3,7 +3,7 @@
 //
 // What fails   A product and cublasDestroy after cudaDeviceReset, though not every time: the arms have rates. device_reset and
 //              device_reset_new_context of the matrix have the other operations.
-// Why          The reset destroys the context in which the handle's workspace, streams and kernels live; the handle is not told.
+// Why          The reset destroys the context with the handle's workspace, streams and kernels; the handle is not notified.
 // Documented   CUDA Runtime API, cudaDeviceReset: destroys all allocations and resets all state of the device in the process. cuBLAS
 //              documentation, 2.1.2: a handle must not outlive its context. cutorch#121, #129, kaldi#2178, LBANN#1769.
 #include "harness/kit/lt_problem.hpp"
@@ -73,7 +73,7 @@ failure_case device_reset() {
     if (a.kind == arm_kind::fault) a.races = "the handle points to what the reset has freed";
   c.add("another_handle", arm_kind::remedy, "another handle after the reset", another_handle).against =
       "multiply";
-  for (arm& a : c.arms) a.timeout = std::chrono::seconds(60);  // a reset beside other work takes ten
+  for (arm& a : c.arms) a.timeout = std::chrono::seconds(60);  // a reset beside other work takes ten seconds
   return c;
 }
 

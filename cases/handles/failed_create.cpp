@@ -1,12 +1,12 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What fails   A call with the variable that a failed cublasCreate was to fill.
-// Why          The program goes by the handle and not by the status. What the variable then holds is what it held before.
-// Documented   cuBLAS documentation, 2.2.2 cublasStatus_t: NOT_INITIALIZED where cublasCreate was not called. One source document says
-//              to check the handle for null (S0-12).
-// Measured     H200, driver 580.159.04, cuBLAS 13.1.0: null stays null, with which cublasSgemm returns NOT_INITIALIZED; a pointer to
-//              garbage is untouched, with which it returns NOT_SUPPORTED, without a GPU INVALID_VALUE, each in 5 runs of 5.
+// What fails   A call with the variable that a failed cublasCreate should have filled.
+// Why          The program tests the handle instead of the status. The variable keeps its earlier value.
+// Documented   cuBLAS documentation, 2.2.2 cublasStatus_t: NOT_INITIALIZED if cublasCreate was not called. One source document says to
+//              check the handle for null (S0-12).
+// Measured     H200, driver 580.159.04, cuBLAS 13.1.0, each in 5 runs of 5: null stays null, and cublasSgemm with it returns
+//              NOT_INITIALIZED. A pointer to garbage stays too; with it cublasSgemm returns NOT_SUPPORTED, without a GPU INVALID_VALUE.
 // What helps   Acting on cublasCreate's status.
 #include "cases/handles/no_handle.hpp"
 #include "harness/injection/counterparts.hpp"
@@ -37,7 +37,7 @@ void control(trial& t) {
 
 // ---- faults ----
 
-/// cublasCreate fails, and the caller goes by the handle instead of the status.
+/// cublasCreate fails, and the caller tests the handle instead of the status.
 cublasHandle_t create_and_look_for_null(trial& t, void* before) {
   auto handle = static_cast<cublasHandle_t>(before);
   const cublasStatus_t status = CUFAULT_OBSERVE(cublasCreate(&handle));

@@ -1,12 +1,12 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What fails   Calls with something that is no handle: null, zeroed memory, garbage, a handle that was destroyed. What a failed
-//              cublasCreate leaves behind: failed_create.cpp. destroyed_handle of the matrix has every operation.
-// Why          A handle is a pointer to the library's own structure; what is told apart from one depends on what lies there.
-// Documented   cuBLAS documentation, 2.2.2 cublasStatus_t: NOT_INITIALIZED where cublasCreate was not called. What a garbage or a
-//              destroyed handle does is not documented.
-// Measured     H200, driver 580.159.04, cuBLAS 13.1.0: null and zeroed memory are NOT_INITIALIZED, but for cublasLtDestroy:
+// What fails   Calls with an invalid handle: null, zeroed memory, garbage, a destroyed handle. After a failed cublasCreate:
+//              failed_create.cpp. destroyed_handle of the matrix has every operation.
+// Why          A handle points to a structure of the library; the memory there decides whether a call recognises an invalid one.
+// Documented   cuBLAS documentation, 2.2.2 cublasStatus_t: NOT_INITIALIZED if cublasCreate was not called. Garbage and destroyed handles
+//              are not documented.
+// Measured     H200, driver 580.159.04, cuBLAS 13.1.0: null and zeroed memory are NOT_INITIALIZED, except in cublasLtDestroy:
 //              INVALID_VALUE, and SUCCESS for zeroed memory. With garbage cublasLtMatmul is ARCH_MISMATCH, and cublasLtDestroy SIGABRT.
 //              cublasSgemm with a destroyed handle, 15 runs: SIGFPE in 6, NOT_SUPPORTED in 6, SIGSEGV in 3.
 // What helps   Creating the handle.
@@ -29,7 +29,7 @@ enum class use { sgemm, set_stream, destroy, lt_matmul, lt_heuristic, lt_destroy
 constexpr std::array every_use{use::sgemm,     use::set_stream,   use::destroy,
                                use::lt_matmul, use::lt_heuristic, use::lt_destroy};
 
-/// What the calls take besides the handle. Without a GPU: no operands, and no algorithm for cublasLtMatmul.
+/// Arguments of the calls beside the handle. Without a GPU: no operands, and no algorithm for cublasLtMatmul.
 struct arguments {
   product_operands on;
   lt_problem problem{};
@@ -38,7 +38,7 @@ struct arguments {
 arguments on_the_device() {
   arguments with;
   CUFAULT_REQUIRE(prepare_product(fresh_seed(), &with.on));
-  cublasLtHandle_t in_order = nullptr;  // never destroyed: a later handle might be given its address
+  cublasLtHandle_t in_order = nullptr;  // never destroyed, so that no later handle gets its address
   CUFAULT_REQUIRE(cublasLtCreate(&in_order));
   CUFAULT_REQUIRE(with.problem.heuristic(in_order));
   return with;
@@ -48,7 +48,7 @@ cublasStatus_t lt_heuristic(cublasLtHandle_t lt) {
   return lt_problem().heuristic(lt);
 }
 
-/// With an algorithm that another handle was told, so that cublasLtMatmul itself has to look at this one.
+/// Uses an algorithm found by another handle, so that cublasLtMatmul itself must check this one.
 cublasStatus_t lt_matmul(cublasLtHandle_t lt, const arguments& with) {
   return with.problem.multiply(lt, with.on);
 }

@@ -1,14 +1,14 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What fails   cublasCreate, after streams were created by the hundred and never destroyed. Tried besides: cublasLt handles.
+// What fails   cublasCreate, after hundreds of streams were created and never destroyed. Also tried: cublasLt handles.
 // Why          A stream keeps memory of the device and of the host until it is destroyed.
-// Documented   CUDA Runtime API, cudaStreamCreate and cudaEventCreate: destroy what was created. Leaks in the field are of more than
-//              cuBLAS handles: LeetCUDA#414, TransformerEngine#1372, #1389, TensorRT-LLM#8533. memory.handle_leak has the handles.
-// Measured     H200, driver 580.159.04, cuBLAS 13.1.0: a stream takes 560 KiB of the device and 16 KiB of the host. With 465 of them 257
-//              MiB are full: the next is cudaErrorMemoryAllocation, and cublasCreate ALLOC_FAILED. 2000 cublasLt handles
-//              take nothing of the device, and of the host 6 bytes each; cublasCreate succeeds.
-// What helps   Destroying them. The arms leave only a corner of the device free, so that small costs show.
+// Documented   CUDA Runtime API, cudaStreamCreate and cudaEventCreate: destroy what was created. Programs leak more than cuBLAS handles:
+//              LeetCUDA#414, TransformerEngine#1372, #1389, TensorRT-LLM#8533. memory.handle_leak has the handles.
+// Measured     H200, driver 580.159.04, cuBLAS 13.1.0: a stream takes 560 KiB of the device and 16 KiB of the host. 465 of them fill 257
+//              MiB: the next is cudaErrorMemoryAllocation, and cublasCreate ALLOC_FAILED. 2000 cublasLt handles take nothing of the device,
+//              and of the host 6 bytes each; cublasCreate succeeds.
+// What helps   Destroying them. The arms leave only a part of the device free, so that small costs show.
 #include "harness/injection/counterparts.hpp"
 #include "harness/kit/memory_pressure.hpp"
 #include "harness/kit/memory_readings.hpp"
@@ -20,7 +20,7 @@
 namespace cufault {
 namespace {
 
-constexpr std::uint64_t room = 256_MiB;  // a handle and its first product fit several times
+constexpr std::uint64_t room = 256_MiB;  // fits a handle and its first product several times
 constexpr std::size_t lt_handles = 2'000, streams = 5'000;
 
 cublasStatus_t create(cublasLtHandle_t* lt) {
@@ -30,7 +30,7 @@ cudaError_t create(cudaStream_t* stream) {
   return cudaStreamCreate(stream);
 }
 
-/// Returns the first status that was not success.
+/// Returns the first status other than success.
 template <class Thing>
 auto create_many(std::vector<Thing>& things, std::size_t most) {
   decltype(create(static_cast<Thing*>(nullptr))) status{};
@@ -46,7 +46,7 @@ template <class Thing>
 void leak(trial& t, const char* create_call, std::size_t most) {
   std::vector<Thing> things;
   things.reserve(most);
-  CUFAULT_REQUIRE(create_many(things, 1));  // the first one of a process may set up more than itself
+  CUFAULT_REQUIRE(create_many(things, 1));  // the first one of a process may include one-time costs
   const std::size_t device_before = free_device_memory(), host_before = resident_host_memory();
   observe_call({create_call, "until_failure"}, [&] { return create_many(things, most); });
   t.sample("leaked");

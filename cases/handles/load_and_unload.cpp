@@ -1,12 +1,12 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What fails   Formerly products, after cuBLAS was loaded, used and unloaded again and again in one process (dlopen, dlclose), as plugins
-//              do. What handles hold that are not destroyed before is lost.
-// Why          Unloading has to take back everything that the library registered with the driver and the loader.
+// What fails   Formerly products, after one process loaded, used and unloaded cuBLAS many times (dlopen, dlclose), as plugins do. Resources
+//              of handles that are not destroyed before are lost.
+// Why          Unloading must undo all registrations of the library with driver and loader.
 // Documented   CUDA 11.4 Update 3 release notes, fixed: EXECUTION_FAILED after repeated loading and unloading. A regression guard.
-// Measured     H200, driver 580.159.04, cuBLAS 13.1.0: in 21 rounds every product is right. A round leaves nothing of the device behind,
-//              and 17 KiB of the host; one whose handle is not destroyed 64 MiB of the device, and 98 KiB.
+// Measured     H200, driver 580.159.04, cuBLAS 13.1.0: in 21 rounds every product is right. A round leaves nothing on the device and 17 KiB
+//              on the host; without destroying the handle 64 MiB on the device and 98 KiB on the host.
 // What helps   Loading once.
 #include "harness/kit/memory_readings.hpp"
 #include "harness/kit/products.hpp"
@@ -26,7 +26,7 @@ namespace fs = std::filesystem;
 
 constexpr int rounds = 20;
 
-/// What a round of work found: the loader's word, or the product.
+/// Result of a round of work: the loader's message, or the product.
 struct round_result {
   load_result loaded;
   product_result multiplied;
@@ -37,10 +37,10 @@ status_record record_of(const round_result& result) {
   return result.loaded.ok() ? cufault::record_of(result.multiplied) : cufault::record_of(result.loaded);
 }
 
-/// A pair of its own, not the one that this program's calls are bound to.
+/// A pair of libraries apart from the one that this program's calls are bound to.
 class loaded_cublas {
  public:
-  /// Throws binding_error with the loader's words. cuBLASLt first, as bind_cublas does.
+  /// Throws binding_error with the loader's message. Loads cuBLASLt first, like bind_cublas.
   explicit loaded_cublas(const cublas_paths& files)
       : lt_(files.cublaslt.empty() ? nullptr : open(files.cublaslt)), cublas_(open(files.cublas)) {}
 
@@ -89,7 +89,7 @@ product_result multiply_with(const loaded_cublas& library, at_the_end what) {
   return result;
 }
 
-// The loops are observed whole: each returns the first round that was not right.
+// A loop is one observation: it returns the first round that was not right.
 
 round_result load_each_time(const cublas_paths& files, int times, at_the_end what) {
   round_result result;
@@ -116,7 +116,7 @@ cublas_paths get_ready(trial& t) {
   return files_of(t.libraries());
 }
 
-/// The first round also sets up what stays; the others are measured.
+/// The first round also makes what stays; the others are measured.
 void unload_each_time(trial& t, at_the_end what) {
   const cublas_paths files = get_ready(t);
   if (!CUFAULT_OBSERVE_AS("cublasSgemm", "library_loaded_first_time", load_each_time(files, 1, what)).ok())
@@ -173,7 +173,7 @@ failure_case load_and_unload() {
         unload_with_a_handle_left);
 
   c.add("load_once", arm_kind::remedy, "load once", keep_it_loaded).against = "unload";
-  for (arm& a : c.arms) a.binds_itself = true;  // a library that is bound stays loaded
+  for (arm& a : c.arms) a.binds_itself = true;  // a bound library stays loaded
   return c;
 }
 

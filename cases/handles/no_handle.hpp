@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// What stands for a handle in invalid_handle.cpp and failed_create.cpp.
+// Substitutes for a handle in invalid_handle.cpp and failed_create.cpp.
 #pragma once
 
 #include "harness/kit/products.hpp"
@@ -11,8 +11,8 @@
 
 namespace cufault {
 
-/// Mapped memory that no library wrote, larger than any handle: zeroed as by calloc, or garbage, as an uninitialised
-/// variable may point to.
+/// Mapped memory without data of a library, larger than any handle: zeroed as by calloc, or garbage, as an uninitialised variable may point
+/// to.
 inline void* block_of(int byte) {
   alignas(64) static std::array<unsigned char, 1 << 20> block;
   std::memset(block.data(), byte, block.size());
@@ -21,7 +21,7 @@ inline void* block_of(int byte) {
 
 constexpr int zero_byte = 0, garbage_byte = 0xA5;
 
-/// Without a device cublasCreate fails, whether there is a driver or not.
+/// Without a device cublasCreate fails, with or without a driver.
 inline arm& on_the_host(arm& a) {
   a.needs = need::host;
   a.environment["CUDA_VISIBLE_DEVICES"] = "-1";
@@ -34,7 +34,7 @@ inline arm& racing_by_what_lies_there(arm& a) {
   return a;
 }
 
-/// Observes it. Not product(), which needs a GPU before it gets as far as cublasSgemm. Without a GPU there are no operands.
+/// Observes cublasSgemm. Not product(), which needs a GPU before that call. Without a GPU there are no operands.
 inline void observe_sgemm(cublasHandle_t handle, const product_operands& on) {
   using shape = product_shape;
   const float one = 1, zero = 0;

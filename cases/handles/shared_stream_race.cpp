@@ -38,8 +38,7 @@ class own_stream {
 
 cublasHandle_t warm_handle() {
   cublasHandle_t const handle = new_handle();
-  CUFAULT_REQUIRE(
-      product(handle));  // loads its kernel: that may wait for the whole device, where nothing else shall
+  CUFAULT_REQUIRE(product(handle));  // loads its kernel now, which may wait for the whole device
   return handle;
 }
 
@@ -52,9 +51,8 @@ std::unique_lock<std::mutex> locked(std::mutex* lock) {
   return lock != nullptr ? std::unique_lock(*lock) : std::unique_lock<std::mutex>();
 }
 
-/// This thread sets `mine` and multiplies; another sets `theirs` on `other` once `mine` is set. Without a lock the
-/// order is made sure of: mine, theirs, the product. `theirs` is held up, so that work that lands on it is not done
-/// when this thread has waited for `mine`.
+/// This thread sets `mine` and multiplies; another sets `theirs` on `other` once `mine` is set. Without a lock the order is forced: mine,
+/// theirs, the product. `theirs` is blocked, so that work on it is incomplete after this thread has waited for `mine`.
 product_result interleave(cublasHandle_t handle, cudaStream_t mine, cublasHandle_t other, cudaStream_t theirs,
                           std::mutex* lock) {
   product_result result;
@@ -90,11 +88,11 @@ product_result take_turns(cublasHandle_t handle, cublasHandle_t other, std::mute
   const own_stream mine, theirs;
   const product_result result = interleave(handle, mine, other, theirs, lock);
   for (const cublasHandle_t used : {handle, other})
-    cublasSetStream(used, nullptr);  // they outlive the streams
+    cublasSetStream(used, nullptr);  // the handles outlive the streams
   return result;
 }
 
-// ---- the race itself, with nothing to order it ----
+// ---- the race itself, without a forced order ----
 
 constexpr int rounds = 2'000;
 constexpr std::size_t cleared = 1 << 21;
@@ -102,11 +100,11 @@ constexpr std::size_t cleared = 1 << 21;
 struct share {
   cublasStatus_t status = CUBLAS_STATUS_SUCCESS;
   cudaError_t waited = cudaSuccess;
-  /// Products that were not there, or not this round's, when the thread had waited for its own stream.
+  /// Number of products that were missing or old when the thread had waited for its own stream.
   int misplaced = 0;
 };
 
-/// numbers[1] = round * numbers[0] * numbers[0], where numbers[0] is 1, after clearing it and what is behind it.
+/// Clears numbers[1] and following, then sets numbers[1] = round * numbers[0] * numbers[0], where numbers[0] is 1.
 share multiply_often(cublasHandle_t shared, cudaStream_t mine, float* numbers) {
   share seen;
   const float none = 0;

@@ -25,7 +25,7 @@ cublasHandle_t working_handle() {
   return handle;
 }
 
-/// With operands in the context that is current.
+/// Uses operands of the current context.
 void multiply_and_split(cublasHandle_t handle) {
   CUFAULT_OBSERVE_AS("cublasSgemm", "split_k", product(handle));
   large_product split(splitting);

@@ -49,10 +49,9 @@
 namespace cufault {
 namespace {
 
-constexpr std::uint64_t pressed = 16_MiB;        // asked to stay free: room for code, not for a workspace
+constexpr std::uint64_t pressed = 16_MiB;        // requested to stay free: room for code, not for a workspace
 constexpr std::size_t usual_workspace = 32_MiB;  // what frameworks allow and allocate on recent devices
-constexpr product_extents deep{
-    512, 520, 1 << 16};  // few tiles, much to sum up: worth splitting, which takes a workspace
+constexpr product_extents deep{512, 520, 1 << 16};  // few tiles, long sums: cuBLASLt splits k
 
 double taken_since(std::size_t free_before) {
   return static_cast<double>(free_before) - static_cast<double>(free_device_memory());
@@ -62,8 +61,7 @@ cublasStatus_t query(cublasLtHandle_t lt, lt_problem& problem, std::size_t works
   return CUFAULT_OBSERVE_AS("cublasLtMatmulAlgoGetHeuristic", "", problem.heuristic(lt, workspace_bytes));
 }
 
-/// As many problems that nobody has asked for yet: none is answered from the cache. Returns the first failing
-/// status.
+/// Asks about `count` new problems, which no cache can answer. Returns the first failing status.
 cublasStatus_t query_different(cublasLtHandle_t lt, int first_m, int count, int* succeeded) {
   cublasStatus_t first_failing = CUBLAS_STATUS_SUCCESS;
   for (int i = 0; i < count; ++i) {
@@ -78,7 +76,7 @@ cublasStatus_t query_different(cublasLtHandle_t lt, int first_m, int count, int*
   return first_failing;
 }
 
-/// How often cuBLASLt has logged that it could not load code.
+/// Number of failures to load code that cuBLASLt logged.
 std::atomic<int>& load_failures() {
   static std::atomic<int> count{0};
   return count;
@@ -90,7 +88,7 @@ void count_load_failures(trial& t) {
   });
 }
 
-/// The first query of a process, and what it took.
+/// The first query of a process, and its cost.
 cublasStatus_t first_query(trial& t, cublasLtHandle_t lt, lt_problem& problem, std::size_t workspace_bytes) {
   count_load_failures(t);
   const std::size_t free = free_device_memory();
@@ -184,12 +182,12 @@ void everything_on_a_full_device(trial& t) {
   create_query_multiply();
 }
 
-/// Where the query fails, the workspace is the cause if with none allowed it succeeds.
+/// If the query succeeds without a workspace, the workspace caused its failure.
 void ask_without_workspace(cublasLtHandle_t lt, lt_problem& problem, cublasStatus_t asked) {
   if (asked != CUBLAS_STATUS_SUCCESS) query(lt, problem);
 }
 
-/// How much workspace may an algorithm want, who allocates it, and what fails then?
+/// Measures how much workspace an algorithm may want, who allocates it, and what then fails.
 void workspace_allowed(trial& t) {
   t.open_context();
   const cublasLtHandle_t lt = new_lt_handle();
@@ -222,7 +220,7 @@ cudaError_t allocate_often(std::size_t bytes, int count, int* succeeded) {
   return first_failing;
 }
 
-/// How often each step succeeds, of fifty times.
+/// Measures how many of fifty attempts of each step succeed.
 void rates(trial& t) {
   t.open_context();
   const cublasLtHandle_t lt = new_lt_handle();
@@ -247,8 +245,7 @@ void rates(trial& t) {
   t.measure("workspaces allocated, released", released.allocations);
 }
 
-/// What a framework does: asks with the workspace that it allows, allocates that, multiplies.
-/// Returns what became of the query.
+/// Works like a framework: asks with its allowed workspace, allocates it, multiplies. Returns the status of the query.
 cublasStatus_t work_with_workspace(cublasLtHandle_t lt, std::size_t allowed = usual_workspace) {
   lt_problem problem;
   trial::current().sample("before the query");
@@ -264,7 +261,7 @@ cublasStatus_t work_with_workspace(cublasLtHandle_t lt, std::size_t allowed = us
   return asked;
 }
 
-/// A handle in a process that has multiplied before: what fails later is not the loading of code.
+/// A handle in a process that has multiplied before, so that later failures do not come from loading code.
 cublasLtHandle_t used_handle() {
   const cublasLtHandle_t lt = new_lt_handle();
   CUFAULT_REQUIRE(lt_product(lt));
@@ -290,16 +287,15 @@ std::uint64_t address_space_bytes() {
   return pages * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
 }
 
-/// As long as it lives this process gets no more than `bytes_left` of host memory: its address space may not
-/// grow any further (at its start a CUDA process takes too much of it to limit it then), and what malloc has in
-/// stock is used up.
+/// While an object lives, this process gets at most `bytes_left` more host memory. It limits the address space (at its start a CUDA process
+/// uses too much to limit it) and uses up malloc's free blocks.
 class starved_host {
  public:
   explicit starved_host(std::uint64_t bytes_left) {
     if (getrlimit(RLIMIT_AS, &before_) != 0) fail();
     const std::uint64_t now = address_space_bytes();
     limit(now);
-    // What was freed in small sizes is kept for those very sizes, which go up in steps of 16.
+    // malloc keeps small free blocks by size, in steps of 16.
     for (std::size_t size = 1_MiB; size >= sizeof(void*); size = size > 2_KiB ? size / 2 : size - 16) {
       while (void* p = std::malloc(size)) {
         *static_cast<void**>(p) = stock_;
@@ -328,10 +324,10 @@ class starved_host {
     if (setrlimit(RLIMIT_AS, &now) != 0) fail();
   }
   rlimit before_{};
-  void* stock_ = nullptr;  // each block holds the address of the next
+  void* stock_ = nullptr;  // linked list of blocks
 };
 
-/// Starves the host for the length of the query alone: what is reported of it needs memory too.
+/// Limits host memory during the query alone: reporting also needs memory.
 cublasStatus_t query_on_a_starved_host(cublasLtHandle_t lt, lt_problem& problem, std::uint64_t bytes_left) {
   const auto starved_query = [&] {
     const starved_host starved(bytes_left);
@@ -340,7 +336,7 @@ cublasStatus_t query_on_a_starved_host(cublasLtHandle_t lt, lt_problem& problem,
   return CUFAULT_OBSERVE_AS("cublasLtMatmulAlgoGetHeuristic", "", starved_query());
 }
 
-/// Has the n-th host allocation of cuBLASLt fail.
+/// Makes the n-th host allocation of cuBLASLt fail.
 void query_without_allocation(trial& t, cublasLtHandle_t lt, lt_problem& problem, unsigned long n) {
   host_faults::fail_allocation("libcublasLt", n);
   query(lt, problem);
@@ -348,7 +344,7 @@ void query_without_allocation(trial& t, cublasLtHandle_t lt, lt_problem& problem
             static_cast<double>(host_faults::allocations_counted()));
 }
 
-/// The same question and a product, now that the memory is there.
+/// The same query and a product, with memory available again.
 void query_and_multiply(cublasLtHandle_t lt, lt_problem& problem) {
   query(lt, problem);
   CUFAULT_OBSERVE_AS("cublasLtMatmul", "first_algorithm", lt_product(lt));
@@ -430,8 +426,8 @@ void larger_buffers(trial& t) {
   work_with_workspace(lt);
 }
 
-/// One setting of CUBLAS_WORKSPACE_CONFIG, in a process of its own: what its first cublasCreate takes with the device empty, and
-/// what becomes of a query and of the caller's workspace under pressure.
+/// One value of CUBLAS_WORKSPACE_CONFIG in its own process: the memory of its first cublasCreate on an empty device, and the result of a
+/// query and of the caller's workspace under pressure.
 void try_setting(trial& t, const std::string& setting) {
   const cublasLtHandle_t lt = used_handle();
   const std::size_t before = free_device_memory();
@@ -444,7 +440,7 @@ void try_setting(trial& t, const std::string& setting) {
 }
 
 void workspace_settings(trial& t) {
-  // :4096:64, which is 256 MiB, is the one that should take more than the default.
+  // :4096:64 is 256 MiB, the only one that should take more than the default.
   static constexpr std::array settings{"unset", ":0:0", ":16:8", ":4096:8", ":4096:64", "malformed"};
   const auto stage = static_cast<std::size_t>(t.stage());
   t.open_context();
@@ -488,7 +484,7 @@ failure_case under_pressure() {
              everything_on_a_full_device, {}, device_left);
     for (const char* squeezed : {"first_query_", "first_query_deep_", "later_queries_", "everything_"})
       add_counterpart(c, squeezed + std::string(eager ? "eager" : "lazy"));
-    if (eager)  // where something fails
+    if (eager)  // something fails only then
       add_mode("release_and_retry", arm_kind::remedy, "free the memory, create, ask and multiply again",
                release_and_retry);
   }
@@ -529,7 +525,7 @@ failure_case under_pressure() {
       "allocation_first_query", arm_kind::fault, "one host allocation of cuBLASLt fails in the first query",
       [](trial& t) { host_allocation_fails(t, false); },
       level_range{"th host allocation", {1, 2, 3, 5, 10, 20, 50, 100, 1000}}));
-  c.arms.back().made_up = true;  // no natural arm loses one allocation
+  c.arms.back().made_up = true;  // no natural arm loses a single allocation
   under_host_injector(add_host(
       "allocation_same_query", arm_kind::fault,
       "one host allocation of cuBLASLt fails in the same query again",

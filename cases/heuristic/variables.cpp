@@ -1,14 +1,14 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What fails   Nothing by itself: settings that are recommended for cuBLASLt's heuristic, and do nothing, and switches that are
-//              said to turn cuBLASLt off. The arms find out what the libraries ask for and what changes the answers.
-// Why          An environment variable that nobody asks for is no setting; cuBLAS calls cuBLASLt whatever a framework says.
-// Documented   One source document recommends CUBLASLT_HEURISTIC_MODE=1 to limit the search (S2-9) and its workspace (S2-10),
-//              speaks of a cuBLASLt 0.8 (S2-5) and says that without cuBLASLt cuBLAS is used instead (S2-13). cuBLAS
-//              documentation, cublasLtMatmulPreferenceAttributes_t: the limits of a search, workspace and reductions among them;
+// What fails   Nothing by itself: settings recommended for cuBLASLt's heuristic have no effect, and neither have switches said to turn
+//              cuBLASLt off. The arms find which variables the libraries read and what changes the answers.
+// Why          An environment variable that no library reads is no setting; cuBLAS calls cuBLASLt whatever a framework says.
+// Documented   One source document recommends CUBLASLT_HEURISTIC_MODE=1 to limit the search (S2-9) and its workspace (S2-10), speaks of a
+//              cuBLASLt 0.8 (S2-5) and says that without cuBLASLt cuBLAS is used instead (S2-13). cuBLAS documentation,
+//              cublasLtMatmulPreferenceAttributes_t: the limits of a search, workspace and reductions among them;
 //              cublasLtHeuristicsCacheSetCapacity.
-// What helps   Where the workspace is to shrink: the preference's own attributes, measured one by one.
+// What helps   To shrink the workspace: the preference's own attributes, measured one by one.
 #include "harness/injection/host_faults.hpp"
 #include "harness/injection/preloaded.hpp"
 #include "harness/kit/lt_problem.hpp"
@@ -36,8 +36,7 @@
 namespace cufault {
 namespace {
 
-constexpr product_extents deep{
-    512, 520, 1 << 16};  // few tiles, much to sum up: worth splitting, which takes a workspace
+constexpr product_extents deep{512, 520, 1 << 16};  // few tiles, long sums: cuBLASLt splits k
 constexpr std::string_view recommended = "CUBLASLT_HEURISTIC_MODE";
 
 // ---- control ----
@@ -55,14 +54,14 @@ void control(trial& t) {
 
 // ---- the version ----
 
-/// 130100 is 13.1.0, so 0.8 would be 800.
+/// 130100 means 13.1.0, so 0.8 would be 800.
 void version_of_cublaslt(trial& t) {
   int major = 0;
   CUFAULT_OBSERVE_AS("cublasLtGetProperty", "major", cublasLtGetProperty(MAJOR_VERSION, &major));
   t.measure("version that cublasLtGetVersion says", static_cast<double>(cublasLtGetVersion()));
 }
 
-// ---- what the libraries ask the environment for ----
+// ---- which variables the libraries read ----
 
 bool is_identifier(std::string_view name) {
   constexpr std::string_view letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_",
@@ -79,7 +78,7 @@ void environment_look_ups(trial& t) {
 
   int no_identifiers = 0;
   for (const auto& [library, variable] : host_faults::environment_look_ups()) {
-    if (!library.starts_with("lib")) continue;  // this program asks for some itself
+    if (!library.starts_with("lib")) continue;  // skips this program's own look-ups
     if (!is_identifier(variable)) {
       ++no_identifiers;
       continue;
@@ -91,7 +90,7 @@ void environment_look_ups(trial& t) {
 
 // ---- whether the recommended variable changes an answer ----
 
-/// All that a query says of one algorithm, which holds no address: it may be stored for another process.
+/// Everything that a query returns about one algorithm. Contains no address, so it may be stored for another process.
 struct answer {
   cublasLtMatmulAlgo_t algorithm;
   std::uint64_t workspace_bytes;
@@ -143,7 +142,7 @@ void recommended_variable(trial& t) {
   t.measure("workspace wanted with the variable", static_cast<double>(workspace_of(now)), "bytes");
 }
 
-// ---- which settings do change an answer ----
+// ---- which settings change an answer ----
 
 void measure_answer(trial& t, const std::string& setting, const lt_problem& problem) {
   const auto found = problem.results();
@@ -184,7 +183,7 @@ void preferences(trial& t) {
     CUFAULT_REQUIRE(problem.heuristic(lt, mib << 20));
     measure_answer(t, fmt::format("at most {} MiB", mib), problem);
   }
-  // Where a mask leaves no algorithm, that is what is measured.
+  // A mask that leaves no algorithm is a result too.
   for (const auto& [name, mask] : {std::pair{"none", CUBLASLT_REDUCTION_SCHEME_NONE},
                                    {"in place", CUBLASLT_REDUCTION_SCHEME_INPLACE},
                                    {"in the compute type", CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE},
@@ -210,7 +209,7 @@ void preferences(trial& t) {
 
 // ---- whether cuBLAS does without cuBLASLt ----
 
-/// The calls that cuBLASLt logs. Its logger knows no user data.
+/// Collects the calls that cuBLASLt logs. Its logger has no user data.
 class logged_calls {
  public:
   static logged_calls& all() {
@@ -223,7 +222,7 @@ class logged_calls {
         cublasLtLoggerSetCallback([](int, const char* function, const char*) { all().add(function); }));
     CUFAULT_REQUIRE(cublasLtLoggerSetMask(calls_with_arguments));
   }
-  /// The functions called since the last time, sorted, and forgets them.
+  /// Returns the functions called since the last time, sorted, and forgets them.
   std::multiset<std::string> take() {
     const std::lock_guard lock(mutex_);
     return std::exchange(functions_, {});
@@ -238,7 +237,7 @@ class logged_calls {
   std::multiset<std::string> functions_;
 };
 
-/// cublasGemmEx in half precision on the bits of the small product's operands, whatever numbers they make.
+/// cublasGemmEx in half precision on the bits of the small product's operands, whatever numbers they are.
 cublasStatus_t half_precision(cublasHandle_t handle, const product_operands& on_device) {
   using shape = product_shape;
   const float one = 1, zero = 0;

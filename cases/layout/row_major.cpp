@@ -1,15 +1,15 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What fails   Products of row-major matrices that are handed to cuBLAS as they are: some are refused, of others something else is
-//              computed and written elsewhere, in silence.
-// Why          cuBLAS is told an address and a leading dimension of each matrix, and takes all three in column order. That the length of
-//              a row is no less than the number of rows is all that it could compare.
+// What fails   Products of row-major matrices that are passed to cuBLAS unchanged: some are refused, others silently compute something else
+//              in another place.
+// Why          cuBLAS gets an address and a leading dimension of each matrix, and reads all three by columns. It can only check that a
+//              leading dimension is no less than the number of rows.
 // Documented   cuBLAS library, data layout: column-major, for Fortran's sake; cublas<t>gemm: the least leading dimensions, else
 //              CUBLAS_STATUS_INVALID_VALUE. Reported as refused: fast.cu#14, tensorflow#25761, dbcsr#28, gorgonia#34; as wrong numbers:
 //              nvml_examples#3, le#44, rust-blas#6. A source document says of its example 3 that an offset is missing.
-// What helps   Recommended: operands swapped, each with its row length; both operands transposed, for a C in columns; cuBLASLt told of
-//              row order. Recommended too: transposing only the result, an offset, other leading dimensions.
+// What helps   Recommended: swapping the operands, each with its row length; transposing both operands, for a C in columns; setting row
+//              order in cuBLASLt. Recommended too: transposing only the result, an offset, other leading dimensions.
 #include "harness/kit/checked_product.hpp"
 #include "harness/kit/elements.hpp"
 #include "harness/kit/lt_problem.hpp"
@@ -39,11 +39,11 @@ constexpr float one = 1, zero = 0;
 struct shape {
   int m, n, k;
 };
-/// No leading dimension can be wrong; none is, by the rows of the matrices; two or more are.
+/// In the first shape no leading dimension can be too small; in the second none is; in the third two or more are.
 constexpr shape square{4, 4, 4}, example_3{2, 4, 3}, narrowing{4, 2, 3};
 /// Example 3 comes last.
 constexpr std::array all_shapes{square, narrowing, example_3};
-/// Every set of leading dimensions that row lengths can make too small: A's; B's; A's and C's; B's and C's; all.
+/// Every set of leading dimensions that can be too small as row lengths: A's; B's; A's and C's; B's and C's; all.
 constexpr std::array refused_shapes{shape{3, 4, 2}, shape{2, 3, 4}, shape{4, 3, 2}, shape{3, 2, 4},
                                     narrowing};
 
@@ -51,7 +51,7 @@ std::string text_of(const shape& s) {
   return fmt::format("row-major {}x{} by {}x{}", s.m, s.k, s.k, s.n);
 }
 
-/// So large that no two sums are alike by chance, so small that sums of four are exact in single precision.
+/// Large enough that no two sums are equal by chance, small enough that sums of four are exact in single precision.
 std::vector<double> whole_numbers(std::size_t count) {
   std::vector<double> numbers(count);
   const std::uint64_t seed = fresh_seed();
@@ -61,7 +61,7 @@ std::vector<double> whole_numbers(std::size_t count) {
 
 enum class order { rows, columns };
 
-/// Row-major matrices, each at the beginning of an array that has room for all that a wrong call could read or write.
+/// Row-major matrices, each at the beginning of an array large enough for all that a wrong call could read or write.
 class operands {
  public:
   explicit operands(const shape& s) : of(s) {}
@@ -70,7 +70,7 @@ class operands {
   [[nodiscard]] const float* b() const { return static_cast<const float*>(b_.data()); }
   [[nodiscard]] float* c() const { return static_cast<float*>(c_.data()); }
 
-  /// Fresh numbers, then the call. Right: the array holds A B at its beginning, in that order, and nothing else was written.
+  /// Sets new numbers, then makes the call. Right: the array begins with A B in row-major order, and nothing else was written.
   template <class Call>
   product_result by(Call&& call, order read) {
     const auto in_a = whole_numbers(room), in_b = whole_numbers(room);
@@ -82,13 +82,13 @@ class operands {
     if (result.waited == cudaSuccess) tell(c_.get(), expected, product(in_b, in_a, read));
     return result;
   }
-  /// Describes C after the last call whose wait succeeded.
+  /// Facts of C after the last call whose wait succeeded.
   [[nodiscard]] const fact_map& facts() const { return facts_; }
 
  private:
   static constexpr std::size_t room = 64;
 
-  /// `first` by `second`, of the shape that A by B has, in an array that is untouched otherwise.
+  /// `first` times `second` in the shape of A times B, in an otherwise untouched array.
   [[nodiscard]] std::vector<double> product(const std::vector<double>& first,
                                             const std::vector<double>& second, order put) const {
     std::vector<double> all(room, std::numeric_limits<double>::quiet_NaN());
@@ -118,7 +118,7 @@ class operands {
   fact_map facts_;
 };
 
-/// op(first) op(second), as cuBLAS is asked for it, and how C is read afterwards.
+/// op(first) op(second) as requested from cuBLAS, and how C is read afterwards.
 struct request {
   cublasOperation_t op;
   int m, n, k;
@@ -131,7 +131,7 @@ struct request {
   order read = order::rows;
 };
 
-/// A way to ask for the product.
+/// A way to request the product.
 struct way {
   const char* words;
   request (*ask)(const operands&);
@@ -191,7 +191,7 @@ constexpr function usual{"cublasSgemm", by_sgemm};
 constexpr std::array functions{usual, function{"cublasGemmEx", by_gemm_ex},
                                function{"cublasSgemmStridedBatched", batch_of_one}};
 
-/// Passes the matrices as they are in memory, with the order that `told` says.
+/// Passes the matrices as they are in memory, with the order `told`.
 cublasStatus_t by_lt(cublasLtHandle_t lt, const operands& o, cublasLtOrder_t told) {
   const auto& [m, n, k] = o.of;
   lt_problem problem(product_extents{.m = m, .n = n, .k = k});
@@ -208,7 +208,7 @@ cublasStatus_t by_lt(cublasLtHandle_t lt, const operands& o, cublasLtOrder_t tol
   return problem.multiply_by_first(lt, {&one, o.a(), o.b(), &zero, o.c(), o.c()});
 }
 
-/// The line in which cuBLAS names a parameter, if it printed one: "On entry to SGEMM  parameter number 8 had an illegal value".
+/// The parameter that cuBLAS names, if it printed such a line: "On entry to SGEMM  parameter number 8 had an illegal value".
 fact_map blamed_in(const std::string& printed) {
   static const std::regex line(R"(On entry to (\w+) +parameter number (\d+))");
   std::smatch found;
@@ -327,7 +327,7 @@ void offsets(trial& t) {
   CUFAULT_OBSERVE_AS("cublasSgemm", "each_request", sgemm_of_each(handle, o, requests));
 }
 
-/// None of them is the right one.
+/// None of these leading dimensions is right.
 void other_leading_dimensions(trial& t) {
   constexpr int most = 8;
   t.open_context();

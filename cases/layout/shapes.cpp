@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What fails   A linear layer whose input has another number of features than its weights: refused, or computed all the same.
-// Why          cuBLAS is told one k and two leading dimensions, not two shapes. Where the caller takes them from decides whether they
-//              contradict each other. cuBLASLt is told the shape of each matrix.
+// What fails   A linear layer whose input has another number of features than its weights: refused, or computed anyway.
+// Why          cuBLAS gets one k and two leading dimensions, not two shapes. Only if the caller takes them from different matrices can they
+//              contradict each other. cuBLASLt gets the shape of each matrix.
 // Documented   cuBLAS library, cublas<t>gemm(): ldb >= k for an untransposed B, lda >= k for a transposed A, else
 //              CUBLAS_STATUS_INVALID_VALUE. A source document says that cuBLAS flags a mismatch between layers. llm.c#212: buffers
 //              too short, unnoticed.
@@ -26,8 +26,8 @@ namespace {
 
 constexpr int outputs = 24, samples = 16, features = 40;  // of the layer that fits the input
 
-/// y = x W' of a layer for so many features: x is samples x features, W is outputs x features, row by row as frameworks keep them. To
-/// cuBLAS these are columns, so that W is transposed and comes first.
+/// y = x W' of a layer with this number of features: x is samples x features, W is outputs x features, both row-major as in frameworks. In
+/// column order W is transposed and comes first.
 argument_check::product layer_for(int number) {
   argument_check::product p;
   p.a_op = CUBLAS_OP_T;
@@ -37,7 +37,7 @@ argument_check::product layer_for(int number) {
   return p;
 }
 
-/// Weights of another layer are met by the input. Where k and the row lengths are taken from:
+/// The input meets weights of another layer. A mistake says where k and the row lengths come from:
 struct mistake {
   const char* words;
   int expected;  ///< features that these weights are for
@@ -53,12 +53,11 @@ constexpr std::array mistakes{mistake{"k of the wider weights", more, more, more
                               mistake{"everything of the narrower weights", fewer, fewer, fewer, fewer},
                               mistake{"everything of the narrower input", more, features, features, features},
                               mistake{"everything of the wider input", fewer, features, features, features}};
-/// Some have a k above a leading dimension; the others are legal for another product.
+/// In some k exceeds a leading dimension; the others are legal for another product.
 constexpr std::span<const mistake> all_mistakes(mistakes);
 constexpr auto break_a_bound = all_mistakes.first(2), break_no_bound = all_mistakes.subspan(2);
 
-/// The layer that fits the input, and the weights of another. What a wrong call reads beyond the end of an operand is in the guards
-/// behind it, which are numbers, too.
+/// The layer that fits the input, and the weights of another. Reads beyond an operand hit the guards after it, which are numbers too.
 struct network {
   checked_product right{layer_for(features)};
   guarded_array other_weights{CUDA_R_32F, static_cast<std::size_t>(outputs) * more};
@@ -89,7 +88,7 @@ product_result layer_by_sgemm(network& in, const mistake& m) {
   return in.right.by([&] { return sgemm(in.handle, call_of(in, m), in.right.c.data()); });
 }
 
-/// Each layout is made of its own tensor's shape.
+/// Makes each layout from its own tensor's shape.
 product_result layer_by_lt(network& in, int expected) {
   lt_problem problem(layer_for(expected));
   set_attribute(problem.b(), CUBLASLT_MATRIX_LAYOUT_ROWS, std::uint64_t{features});
@@ -99,7 +98,7 @@ product_result layer_by_lt(network& in, int expected) {
   return in.right.by([&] { return problem.multiply_by_first(in.lt, operands); });
 }
 
-/// Whether argument_check finds something where there is something, and only there.
+/// Whether argument_check finds the mistakes, and nothing else.
 struct check_result {
   bool to_be_found, found;
 };

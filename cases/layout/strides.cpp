@@ -1,16 +1,16 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What fails   Products whose leading dimensions, batch strides or extents were miscalculated: too small, zero, negative, overlapping,
-//              or wrapped because they were computed in an int.
-// Why          A leading dimension below the rows of its matrix contradicts itself. Any other number is a legal one for some matrix.
-//              Strides are compared with nothing (measured: H200, driver 580.159.04, cuBLAS 13.1.0), not even overlapping ones of C, and
-//              what they lead to is read, or written.
+// What fails   Products with miscalculated leading dimensions, batch strides or extents: too small, zero, negative, overlapping, or
+//              overflown in an int.
+// Why          A leading dimension below the number of rows contradicts itself. Any other number is legal for some matrix. Strides are not
+//              checked (measured: H200, driver 580.159.04, cuBLAS 13.1.0), not even overlapping ones of C: memory is read or written
+//              wherever they lead.
 // Documented   cuBLAS library, cublas<t>gemm(): negative extents and too small leading dimensions, CUBLAS_STATUS_INVALID_VALUE;
 //              cublas<t>gemmStridedBatched: of strides only that matrices of C must not overlap. Source documents say that miscalculated
 //              strides are invalid, web pages that strideA must be m k at least. Reported: cumo#399, pytorch#17897, #31708, #73967,
 //              superbenchmark#497.
-// What helps   Recommended: a strideC of ldc n at least; strides computed in 64 bits; the functions with _64 behind their names.
+// What helps   Recommended: a strideC of at least ldc n; strides computed in 64 bits; the functions with the suffix _64.
 #include "harness/kit/checked_product.hpp"
 #include "harness/kit/elements.hpp"
 #include "harness/kit/mapped_memory.hpp"
@@ -36,12 +36,12 @@ namespace {
 constexpr float one = 1, zero = 0;
 constexpr std::int64_t two_to_31 = std::int64_t{1} << 31, two_to_32 = std::int64_t{1} << 32;
 
-/// What becomes of a number in a variable, or a parameter, of type int.
+/// Value of a number after conversion to int.
 constexpr int as_int(std::int64_t x) {
   return static_cast<int>(x);
 }
 
-// Of every product here but the widest. No two are alike.
+// Extents of every product here except the widest; all different.
 constexpr int m = 8, n = 6, k = 4;
 
 argument_check::product described(std::int64_t columns = n, std::int64_t depth = k) {
@@ -64,12 +64,12 @@ cublasStatus_t sgemm_of_64_bits(cublasHandle_t handle, const argument_check::pro
                         p.a.leading_dimension, floats(p.b.data), p.b.leading_dimension, floats(p.beta),
                         static_cast<float*>(c), p.c.leading_dimension);
 }
-/// That, or cublasSgemm, whose parameters are of type int.
+/// cublasSgemm_64, or cublasSgemm with int parameters.
 using sgemm_function = cublasStatus_t(cublasHandle_t, const argument_check::product&, void*);
 
-// ---- a batch of matrices that lie one behind the other ----
+// ---- a batch of consecutive matrices ----
 
-/// What cuBLAS is told of where matrices and their columns are.
+/// Distances between matrices and between columns, as given to cuBLAS.
 struct steps {
   long long a = m * k, b = k * n, c = m * n;
   int lda = m, ldb = k, ldc = m;
@@ -96,11 +96,11 @@ constexpr std::array stride_negative{mistake{"strideA negative", {.a = -m * k}},
 constexpr std::array stride_overlapping{mistake{"strideA a column too small", {.a = m * (k - 1)}},
                                         mistake{"strideB a column too small", {.b = k * (n - 1)}},
                                         overlapping_c};
-/// Said to be mistakes, and meant.
+/// Reported as mistakes, but intended.
 constexpr std::array broadcasts{mistake{"one A for all", {.a = 0}, {.a = 0}},
                                 mistake{"one B for all", {.b = 0}, {.b = 0}}};
 
-/// Three products of matrices in the middle of arrays, so that wrong strides stay in them.
+/// Three products of matrices in the middle of arrays, so that wrong strides stay inside.
 class batch {
  public:
   product_with_facts by(cublasHandle_t handle, const steps& told, const steps& meant) {
@@ -147,10 +147,10 @@ product_with_facts observed(cublasHandle_t handle, const mistake& what) {
                       [&] { return b.by(handle, what.told, what.meant); });
 }
 
-// ---- matrices and columns that are further apart than an int counts ----
+// ---- matrices and columns at distances beyond an int ----
 
-/// Three short arrays of floats, so many floats from each other, and nothing between them. Number 0 is what a pointer would point to,
-/// -1 lies in front of it, perhaps without memory.
+/// Three short arrays of floats at equal distances, with nothing between them. A pointer points to number 0; number -1 lies before it,
+/// perhaps without memory.
 class far_apart {
  public:
   static constexpr std::size_t size = 64;  ///< of each: more than any matrix here
@@ -167,7 +167,7 @@ class far_apart {
   }
   [[nodiscard]] float* data() const { return array(0); }
 
-  /// Fresh numbers in each; NaN.
+  /// New numbers in each; NaN.
   void fill() {
     for (int i = first_; i <= last; ++i) put(i, small_numbers(size, fresh_seed()));
   }
@@ -194,7 +194,7 @@ class far_apart {
   float* begin_;
 };
 
-/// What a batch of two far matrices is told of its strides.
+/// Strides given for a batch of two distant matrices.
 struct far_strides {
   const char* words;
   long long a = two_to_31, b = two_to_31, c = two_to_31;
@@ -243,7 +243,7 @@ product_with_facts observed(cublasHandle_t handle, far_batch& b, const far_strid
                       [&] { return b.by(handle, told); });
 }
 
-/// A has two columns, a leading dimension of more than 31 bits from each other.
+/// A has two columns, with a leading dimension of more than 31 bits.
 class far_columns {
  public:
   far_columns(int device, std::int64_t leading_dimension)
@@ -279,8 +279,8 @@ class far_columns {
 
 // ---- more columns than an int counts ----
 
-/// C of 2^31 columns, and B. All of B's pieces are the same memory, and so are C's but for the last, as their columns repeat. That no
-/// columns in between are left out cannot be seen, but that the first and the last are right.
+/// C with 2^31 columns, and B. Since columns repeat, all pieces of B share memory, and so do those of C except the last. This shows that
+/// the first and last columns are right, but not that all columns between are computed.
 class wide_product {
  public:
   explicit wide_product(int device) {
@@ -338,7 +338,7 @@ void control(trial& t) {
 
 // ---- faults ----
 
-/// Each until one leaves an error behind.
+/// Tries each until one leaves an error.
 void mistaken(trial& t, std::span<const mistake> all) {
   t.open_context();
   cublasHandle_t const handle = new_handle();
@@ -383,7 +383,7 @@ void extents_in_int(trial& t) {
   }
 }
 
-/// In an int the one is negative; the other is small, and legal.
+/// As an int one is negative; the other is small, and legal.
 constexpr std::int64_t turns_negative = two_to_31, turns_small = two_to_32 + 2 * m;
 
 void leading_dimension_in_int(trial& t, std::int64_t leading_dimension) {

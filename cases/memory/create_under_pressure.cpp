@@ -24,7 +24,7 @@
 namespace cufault {
 namespace {
 
-/// For the fault arms: the work and, where it fails, what a caller can find out then of the memory.
+/// For fault arms: the work and, after a failure, what a caller can find out about the memory.
 void fail_and_look(trial& t) {
   if (create_and_multiply() == CUBLAS_STATUS_SUCCESS) return;
   std::size_t free = 0, total = 0;
@@ -35,7 +35,7 @@ void fail_and_look(trial& t) {
     t.measure("device memory free after the failure", static_cast<double>(free), "bytes");
     t.measure("device memory in all", static_cast<double>(total), "bytes");
   } else if (left_before == cudaSuccess) {
-    cudaGetLastError();  // the question leaves no trace
+    cudaGetLastError();  // clears the error of this query
   }
 }
 
@@ -163,7 +163,7 @@ void halve_buffers_and_retry(trial& t) {
   create_and_multiply();
 }
 
-/// As many elements in half precision as were there in single: frees 512 MiB.
+/// The same number of elements in half instead of single precision: frees 512 MiB.
 void half_precision_and_retry(trial& t) {
   t.open_context();
   constexpr std::size_t elements = 1_GiB / sizeof(float);
@@ -259,13 +259,13 @@ failure_case create_under_pressure() {
       "before the context exists";
   c.failures = {"F-MEM-01", "F-MEM-03"};
 
-  // Levels are what was asked for: what was free then is in the samples, and up to a granule or two more.
+  // Levels are requested values: samples have what was really free, up to a granule or two more.
   const char* const asked = "MiB asked to stay free";
   const level_range fine{asked, {0, 2, 8, 16, 32, 48, 64, 96, 128}, 2};
   const level_range wide{asked, {0, 64, 128, 256, 432, 496, 1024}, 8};
   const level_range before_context{asked, {0, 256, 512, 2048}, 0};
   const level_range failing_lazy{asked, {0, 16, 48}, 0};
-  // 432: the code fits and the workspace does not, with cuBLAS 13.1.0 on compute capability 9.0.
+  // At 432 the code fits and the workspace does not, with cuBLAS 13.1.0 on compute capability 9.0.
   const level_range failing_eager{asked, {0, 48, 432}, 0};
 
   for (const bool eager : {false, true}) {
@@ -306,7 +306,7 @@ failure_case create_under_pressure() {
     add("half_precision", arm_kind::remedy,
         "FP16 in place of FP32 in a buffer of 1 GiB after the failure, create again",
         half_precision_and_retry, {"S0-9"});
-    if (!eager) {  // doctor names it
+    if (!eager) {  // doctor names this arm
       add("end_other_process_and_retry", arm_kind::remedy, "the other process leaves, create again",
           end_other_process_and_retry, {}, level_range{asked, {0, 32}, 0});
       continue;
@@ -319,7 +319,7 @@ failure_case create_under_pressure() {
     add("retry_ten_times", arm_kind::dead_end, "free the memory, create ten times",
         retry_many_times_after_release);
   }
-  // held_here_lazy searches for the edge in a dozen processes: only the full tier runs it.
+  // Only the full tier runs held_here_lazy, which searches for the edge in a dozen processes.
   c.in_tier = {"control_lazy", "kept_by_pool_lazy", "release_and_retry_lazy"};
   return c;
 }

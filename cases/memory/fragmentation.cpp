@@ -1,13 +1,13 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What fails   A large allocation and cublasCreate, although the program has freed enough memory: in pieces. Not the heuristic.
-// Why          The driver maps physical granules wherever they lie, so pieces of whole granules should do, and halves of granules
-//              cannot. A caching allocator, as frameworks have, cannot join what it took from the driver separately.
-// Documented   One source document says that fragmentation makes cublasLtMatmulAlgoGetHeuristic return ALLOC_FAILED (S2-3), and
-//              that emptying the cache defragments memory and clears it (S2-8).
-// What helps   Recommended: empty the cache. Measured besides: emptying a cache in which every segment is still in use somewhere.
-// The cache is one of this file, a stand-in for a framework's: what rests on it is made up. pytorch.fragmentation has a real one.
+// What fails   A large allocation and cublasCreate, although the program has freed enough memory, in pieces. Not the heuristic.
+// Why          The driver maps physical granules anywhere, so pieces of whole granules suffice, and halves of granules do not. A caching
+//              allocator of a framework cannot join separate allocations of the driver.
+// Documented   One source document says that fragmentation makes cublasLtMatmulAlgoGetHeuristic return ALLOC_FAILED (S2-3), and that
+//              emptying the cache defragments memory and clears it (S2-8).
+// What helps   Recommended: empty the cache. Also measured: emptying a cache in which every segment is partly in use.
+// The cache is a stand-in for a framework's, so arms with it are made up. pytorch.fragmentation has a real one.
 #include "harness/injection/counterparts.hpp"
 #include "harness/kit/lt_problem.hpp"
 #include "harness/kit/memory_pressure.hpp"
@@ -24,10 +24,10 @@
 namespace cufault {
 namespace {
 
-constexpr std::uint64_t room = 4_GiB;   // what most arms fragment, so that it is quick
+constexpr std::uint64_t room = 4_GiB;   // what most arms fragment; small, for speed
 constexpr std::uint64_t large = 1_GiB;  // half of what is free then
 
-/// Equal blocks until the device has no room for another, in the order of their addresses.
+/// Allocates equal blocks until the device is full, and sorts them by address.
 class many_blocks {
  public:
   many_blocks(device_memory& device, std::uint64_t bytes) : device_(device) {
@@ -58,9 +58,9 @@ class many_blocks {
   std::vector<void*> blocks_;
 };
 
-/// A caching allocator as frameworks have: it cuts segments of the device into blocks and keeps what is freed, joined with the free
-/// blocks next to it in the segment. When the device refuses it does not empty its cache by itself: that is the remedy. Emptying gives
-/// unused segments back; it moves nothing, so that it defragments nothing.
+/// A caching allocator like those of frameworks: cuts segments of the device into blocks, and keeps freed blocks, joined with free
+/// neighbours in the segment. It does not empty its cache when the device refuses: that is the remedy. Emptying releases unused segments
+/// and moves nothing, so it does not defragment.
 class caching_pool {
  public:
   static constexpr std::uint64_t segment_bytes = 32_MiB;  // less than cublasCreate takes
@@ -72,7 +72,7 @@ class caching_pool {
   caching_pool(const caching_pool&) = delete;
   caching_pool& operator=(const caching_pool&) = delete;
 
-  /// The smallest free block that will do, else of a new segment; nullptr where the device has no room for one.
+  /// The smallest free block that fits, else one of a new segment; nullptr if the device has no room.
   char* allocate(std::uint64_t bytes) {
     segment* where = nullptr;
     segment::iterator best;
@@ -110,7 +110,7 @@ class caching_pool {
     }
   }
 
-  /// Gives back the segments of which nothing is in use.
+  /// Releases unused segments.
   void empty_cache() {
     std::erase_if(segments_, [this](const auto& s) {
       const auto& [base, blocks] = s;
@@ -138,7 +138,7 @@ class caching_pool {
   std::map<char*, segment> segments_;
 };
 
-/// What a program has in its pool when the device is full: in each segment a big block, and a small one behind it.
+/// A program's pool on a full device: each segment has a big block, followed by a small one.
 struct contents {
   explicit contents(caching_pool& pool) {
     constexpr std::uint64_t quarter = caching_pool::segment_bytes / 4;
@@ -155,7 +155,7 @@ void release_all(caching_pool& pool, std::vector<char*>& blocks) {
   blocks.clear();
 }
 
-// ---- what is asked for then ----
+// ---- requests afterwards ----
 
 cublasStatus_t heuristic(cublasLtHandle_t lt) {
   return lt_problem().heuristic(lt, 32_MiB);
@@ -225,7 +225,7 @@ void checkerboard_of_the_device(trial& t) {
   work(lt, free - 1_GiB);
 }
 
-/// The pool holds all the room; `in_use`: a small block in each segment is.
+/// The pool holds all memory; with `in_use` each segment has a small used block.
 void cached(trial& t, bool in_use) {
   t.open_context();
   cublasLtHandle_t lt = new_lt_handle();

@@ -20,12 +20,12 @@
 namespace cufault {
 namespace {
 
-/// What the leak has to fill, so that it is quick: about a hundred handles of the default workspace on this class of GPU.
+/// Memory that the leak has to fill, small for speed: about a hundred handles of the default workspace on this class of GPU.
 constexpr std::uint64_t room = 8_GiB;
 constexpr std::size_t more_than_any_device_holds = 100'000;
 
-// The loops below are observed whole: each returns the first status that was not success. Thousands of equal calls
-// one by one would say no more.
+// A loop is one observation: it returns the first status other than success. Single observations of thousands of equal calls would say no
+// more.
 
 cublasStatus_t create_until_failure(std::vector<cublasHandle_t>& handles, std::size_t most) {
   while (handles.size() < most) {
@@ -53,7 +53,7 @@ cublasStatus_t create_and_destroy_each(std::size_t rounds) {
   return CUBLAS_STATUS_SUCCESS;
 }
 
-/// Work that throws while it has a handle, past the cublasDestroy of its try block; the caller carries on. *thrown: how often it did.
+/// Work that throws before the cublasDestroy of its try block; the caller continues. *thrown: number of exceptions.
 cublasStatus_t throw_often(std::size_t rounds, std::size_t* thrown) {
   for (std::size_t i = 0; i < rounds; ++i) {
     cublasHandle_t handle = nullptr;
@@ -68,7 +68,7 @@ cublasStatus_t throw_often(std::size_t rounds, std::size_t* thrown) {
   return CUBLAS_STATUS_SUCCESS;
 }
 
-/// The leak itself, measured: how many, how many bytes each on the device and on the host.
+/// The leak, measured: number of handles, bytes of each on device and host.
 std::vector<cublasHandle_t> leak(trial& t) {
   std::vector<cublasHandle_t> handles;
   CUFAULT_REQUIRE(create_until_failure(handles, 1));  // the first handle of a process also loads code
@@ -87,7 +87,7 @@ std::vector<cublasHandle_t> leak(trial& t) {
   return handles;
 }
 
-/// Rounds of work that would fill the room twice if each leaked a handle. Measured with one handle, given back.
+/// Number of rounds that would fill the memory twice if each leaked a handle. Measured with one handle, destroyed again.
 std::size_t rounds_that_would_fail(trial& t) {
   std::vector<cublasHandle_t> handles;
   CUFAULT_REQUIRE(create_until_failure(handles, 1));
@@ -128,7 +128,7 @@ void leak_the_whole_device(trial& t) {
   leak(t);
 }
 
-/// What else breaks once the leak has run its course.
+/// What else fails after the leak has filled the memory.
 void what_breaks_then(trial& t) {
   t.open_context();
   const auto device = current_device_memory();

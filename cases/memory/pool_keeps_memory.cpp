@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What fails   cudaMalloc and cublasCreate right after cudaFreeAsync, although this program has freed the memory: its pool has it.
-// Why          cudaFreeAsync gives memory back to its pool. The pool gives it back to the device at the next synchronization, and
-//              then only what exceeds the release threshold, which programs raise so as not to allocate again and again.
-// Measured     Even from a pool that may keep everything cudaMalloc and cublasCreate get what they need, once the device has been
-//              waited for. Before that not even a trim gives anything back.
+// Why          cudaFreeAsync returns memory to its pool. At the next synchronization the pool returns only what exceeds its release
+//              threshold, which programs raise to avoid repeated allocation.
+// Measured     Even from a pool that may keep everything, cudaMalloc and cublasCreate get their memory after a wait for the device. Before
+//              it, even a trim returns nothing.
 // Documented   CUDA C++ Programming Guide, stream-ordered memory allocator: physical page caching, cudaMemPoolTrimTo.
 //              Users report cublasCreate failing beside a cache: pytorch#128601, pytorch#124250.
 // What helps   Recommended: trim the pool. Cells of full_pool wait first, with a trim or without: that clears it.
@@ -18,7 +18,7 @@
 namespace cufault {
 namespace {
 
-/// Fills the device through the pool, and frees all of it, which is only ordered by that: nobody waits for it.
+/// Fills the device through the pool, and frees everything in stream order without a wait.
 void fill_and_free(trial& t, stream_ordered_memory& pool) {
   { const memory_pressure in_the_pool(pool, 0); }
   t.sample("freed to the pool");

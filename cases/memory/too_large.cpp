@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What fails   cudaMalloc of more than the device has; and work on a buffer whose size was computed in 32-bit int.
-// Why          The product of a few extents soon exceeds 2^31. Wrapped to something negative it becomes an enormous size_t; wrapped to
-//              something small it gives a buffer that is too short, which is only found out, if at all, when it is written.
+// Why          A product of a few extents soon exceeds 2^31. A negative result becomes an enormous size_t. A small one gives too short a
+//              buffer, which shows only when it is written, if at all.
 // Documented   CUDA Runtime API, cudaErrorMemoryAllocation; superbenchmark#497, GPUStressTest#5. One source document says that a
 //              tensor of 1024^4 floats exceeds the GPU (S1-4) and that catching the error lets the program carry on (S1-5).
 // What helps   Recommended: catch the error and carry on; the same work in smaller pieces, or accumulated; half precision;
@@ -52,7 +52,7 @@ std::uint64_t taken_by_a_block(std::size_t bytes) {
 
 enum class cut { columns, inner_dimension };
 
-/// Computed whole while there is room, then in pieces of its large operand, one at a time on the device. Whole numbers make
+/// Computes the product whole while there is room, then in pieces of its large operand, one at a time on the device. Whole numbers make
 /// every order of the sums exact (kernels/product.hpp): the pieces must give the same bits.
 class product_in_pieces {
  public:
@@ -101,7 +101,7 @@ class product_in_pieces {
   }
 
  private:
-  /// With the whole product's leading dimensions, of which only B's differs from a piece's.
+  /// Uses the whole product's leading dimensions, of which only B's differs from a piece's.
   [[nodiscard]] cublasStatus_t multiply(cublasHandle_t handle, const product_extents& of, const float* a,
                                         const float* b, bool add, float* c) const {
     const float one = 1, beta = add ? 1.0F : 0.0F;
@@ -116,7 +116,7 @@ class product_in_pieces {
     CUFAULT_REQUIRE(cudaMemcpy(host.data(), from, count * sizeof(float), cudaMemcpyDeviceToHost));
     return host;
   }
-  /// C without what lies between its columns.
+  /// C without the gaps between its columns.
   [[nodiscard]] std::vector<float> result(const float* c) const {
     std::vector<float> host(elements(whole_.m, whole_.n));
     const std::size_t column = whole_.m * sizeof(float);
@@ -132,16 +132,16 @@ class product_in_pieces {
 
 // ---- a batch whose size in bytes exceeds 2^32 ----
 
-/// `count` products of n x n matrices of ones, one after the other in C: every element must be n.
+/// `count` products of n x n matrices of ones, consecutive in C: every element must be n.
 class batch {
  public:
   static constexpr int n = 512;
   static constexpr std::size_t matrix = std::size_t{n} * n, matrix_bytes = matrix * sizeof(float);
-  static constexpr int beyond_2_32 = 4097;   // in 32 bits its size is that of one matrix
+  static constexpr int beyond_2_32 = 4097;   // in 32 bits it has the size of one matrix
   static constexpr int exactly_2_31 = 2048;  // in 32 bits its size is negative
 
   static std::size_t bytes(int count) { return matrix_bytes * count; }
-  /// As a program writes it that has extents in int; the conversion to size_t is cudaMalloc's.
+  /// As computed by a program with int extents; cudaMalloc converts to size_t.
   static int bytes_in_int(int count) { return static_cast<int>(static_cast<unsigned>(bytes(count))); }
 
   batch() {
@@ -164,7 +164,7 @@ class batch {
     return matrix_holds(c + (count - 1) * matrix, n);
   }
 
-  /// Whether every element of a matrix has that value.
+  /// True if every element of a matrix has that value.
   static product_result matrix_holds(const float* on_device, float value) {
     std::vector<float> host(matrix);
     product_result result;
@@ -178,7 +178,7 @@ class batch {
   device_block ones_{matrix_bytes};
 };
 
-/// A segment that a framework's allocator hands out in pieces: C, of the size that the program asked for, then somebody else's.
+/// A segment that a framework's allocator divides: C in the size that the program requested, then another owner's memory.
 class segment {
  public:
   explicit segment(std::size_t bytes_of_c) : offset_(bytes_of_c / sizeof(float)) {
@@ -212,7 +212,7 @@ void control(trial& t) {
   CUFAULT_OBSERVE_AS("cublasSgemm", "split_k", product(work.handle()));
 }
 
-/// What a cublasCreate and a product in that type take, of zeros and with no further buffers.
+/// Memory taken by a cublasCreate and a product in that type, of zeros and without further buffers.
 std::uint64_t taken_by_a_handle(cudaDataType_t type, const device_block& zeros) {
   const std::size_t before = free_device_memory();
   const float one = 1, zero = 0;

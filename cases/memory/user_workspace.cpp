@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What fails   Routines, or only their numbers, once the caller gives cuBLAS a workspace: too small, dropped by cublasSetStream,
-//              shared by two streams. Tried besides: 16 and 128 bytes off. Of a workspace that is freed, too small or written to by
-//              others, the matrix has more (freed_workspace, small_workspace, no_workspace, shared_workspace).
+// What fails   Routines, or only their numbers, with a workspace of the caller: too small, dropped by cublasSetStream, shared by two
+//              streams. Also tried: 16 and 128 bytes off. The matrix has more: freed_workspace, small_workspace, no_workspace,
+//              shared_workspace.
 // Why          cublasSetWorkspace turns the library's own pool off and keeps a pointer. The library knows nothing of what else the
 //              caller does with that memory, and forgets the pointer at the next cublasSetStream.
 // Documented   cuBLAS documentation, cublasSetWorkspace: too small may return CUBLAS_STATUS_ALLOC_FAILED, which 16 KiB always avoid;
@@ -34,7 +34,7 @@ namespace {
 
 constexpr float one = 1, zero = 0;
 
-// What these return is given back by the end of the trial's process: some arms leave a context in which nothing can be freed.
+// The end of the trial's process releases what these return: some arms leave a context in which nothing can be freed.
 
 cudaStream_t new_stream() {
   cudaStream_t stream = nullptr;
@@ -52,13 +52,13 @@ char* new_memory(std::size_t bytes) {
 
 constexpr std::size_t sufficient = 16_KiB, recommended = 32_MiB;  // documented
 
-/// A handle with operands whose results are known without computing them: ones, the identity, and a place for results.
+/// A handle with operands whose results are known: ones, the identity, and a place for results.
 struct bench {
   static constexpr int n = 2048;
   static constexpr int elements = n * n;
   static constexpr std::size_t bytes = elements * sizeof(float);
   cublasHandle_t handle = new_handle();
-  char* workspace = new_memory(recommended);  // all of it is there, however little of it is granted
+  char* workspace = new_memory(recommended);  // allocated in full, however little of it is given
   float *ones = new_floats(), *identity = new_floats(), *result = new_floats();
   large_product long_k{{.m = 96, .n = 64, .k = 65536}};
 
@@ -73,7 +73,7 @@ struct bench {
   void fill_result() const { CUFAULT_REQUIRE(cudaMemcpy(result, ones, bytes, cudaMemcpyDefault)); }
 };
 
-/// What became of a routine whose result is `count` times `expected`.
+/// Checks a routine whose result is `count` times `expected`.
 product_result checked(cublasStatus_t status, const float* at, std::size_t count, double expected) {
   product_result result{.status = status, .waited = cudaDeviceSynchronize()};
   if (status != CUBLAS_STATUS_SUCCESS || result.waited != cudaSuccess) return result;
@@ -150,10 +150,10 @@ void every_routine(bench& b) {
 
 // ---- everything else: long products on a stream ----
 
-/// Documented as the default pool's size on most GPUs; a scribbler passes over it in microseconds.
+/// The default pool's size on most GPUs (documented); a scribbler passes over it in microseconds.
 constexpr std::size_t workspace_bytes = 4_MiB;
 
-/// A stream, and products on it with a k so long that cuBLAS splits it, by a handle and in a workspace that other lanes may use too.
+/// A stream, and products on it with a k so long that cuBLAS splits it. Other lanes may use the same handle and workspace.
 struct lane {
   cublasHandle_t handle;
   void* workspace;  ///< workspace_bytes; nullptr: the library's own
@@ -162,10 +162,10 @@ struct lane {
   large_product work{extents};
 
   void bind() const {
-    CUFAULT_REQUIRE(cublasSetStream(handle, stream));  // drops the workspace, so it comes first
+    CUFAULT_REQUIRE(cublasSetStream(handle, stream));  // first, because it drops the workspace
     if (workspace != nullptr) CUFAULT_REQUIRE(cublasSetWorkspace(handle, workspace, workspace_bytes));
   }
-  /// Its status is finish_product's to tell.
+  /// finish_product reports its status.
   void start() {
     bind();
     work.start(handle);
@@ -180,7 +180,7 @@ product_result long_product(lane& l) {
   return l.work.multiply(l.handle);
 }
 
-/// A product, and how much of the lane's workspace the library wrote to.
+/// A product, and how much of the lane's workspace the library wrote.
 struct workspace_use {
   product_result result;
   std::size_t bytes_written = 0;
@@ -205,7 +205,7 @@ workspace_use multiply_in_workspace(lane& l) {
   return use;
 }
 
-/// Loads the kernels, so that no later product waits for that, and proves that the product works in its workspace.
+/// Loads the kernels, so that no later product waits for them, and proves that the product works in its workspace.
 void warm_up(lane& l) {
   l.bind();
   if (l.workspace == nullptr) {
@@ -224,7 +224,7 @@ void set_workspace_then_stream(lane& l) {
   CUFAULT_OBSERVE_AS("cublasSgemm", "long_k_in_workspace", multiply_in_workspace(l));
 }
 
-/// Products on two streams that wait for the same signal, so that they run side by side.
+/// Products on two streams that wait for one signal, so that they run side by side.
 product_result multiply_in_both(trial& t, lane& first, lane& second) {
   constexpr int rounds = 20;
   constexpr unsigned at_most_ms = 200;
@@ -322,7 +322,7 @@ void set_it_again(trial& t) {
   CUFAULT_OBSERVE_AS("cublasSgemm", "split_k", product(l.handle));
 }
 
-/// Control, fault and remedy of the work on two streams are the same but for this.
+/// The only difference between control, fault and remedy of the work on two streams.
 enum class workspaces { shared, own };
 
 void two_streams(trial& t, workspaces in, const char* remedy) {
@@ -365,7 +365,7 @@ failure_case user_workspace() {
   c.add("shared_by_two_handles", arm_kind::fault, "two handles with a stream each in one workspace",
         on_two_streams(workspaces::shared));
   arm& shared = c.arms.back();
-  shared.timeout = given_up_after;  // its time ran out in the records of an H100 and an H200
+  shared.timeout = given_up_after;  // it timed out in the records of an H100 and an H200
   shared.rarely_calls_driver = true;
   // Each trial takes the whole time.
   c.repeat_undefined({"shared_by_two_handles"}, "who writes first to a workspace that several use", 2);

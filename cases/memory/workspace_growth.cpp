@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What fails   cublasCreate or a product, in a program that has a handle for each of its streams or threads, as frameworks do.
-// Why          Each handle takes a workspace of its own from the device, whether or not it is ever used beside another.
+// Why          Each handle allocates its own workspace on the device, even if it is never used beside another.
 // Documented   cuBLAS documentation, cublasSetWorkspace and "Results reproducibility": the default pool, and CUBLAS_WORKSPACE_CONFIG
 //              as :SIZE_IN_KIB:COUNT. Reported as memory that grows: pytorch#95668, #99835, #100919, #184084, #85447,
 //              TransformerEngine#1715, onnxruntime#16512. One source document says that the variable does not help (S2-12).
@@ -28,15 +28,15 @@
 namespace cufault {
 namespace {
 
-/// What the handles have to fill, so that it is quick.
+/// Memory that the handles have to fill, small for speed.
 constexpr std::uint64_t room = 1_GiB;
 constexpr std::size_t more_than_the_room_holds = 2000;
 constexpr std::size_t streams_at_once = 16;
-constexpr std::size_t recommended = 32_MiB;       // documented for a workspace of the caller's
-constexpr product_extents long_k{96, 64, 16384};  // cuBLAS splits it, which takes a workspace
+constexpr std::size_t recommended = 32_MiB;       // documented for a workspace of the caller
+constexpr product_extents long_k{96, 64, 16384};  // cuBLAS splits it, which needs a workspace
 constexpr const char* wanted_variable = "CUFAULT_HANDLES";
 
-/// Tells what the work since the last time took from the device; negative is what it gave back.
+/// Memory of the device taken by the work since the last reading; negative if memory was returned.
 class meter {
  public:
   explicit meter(trial& t) : trial_(t), last_(free_device_memory()) {}
@@ -91,7 +91,7 @@ product_result multiply_at_once(cublasHandle_t handle, const std::vector<cudaStr
     CUFAULT_REQUIRE(launch_delay(streams[i], queueing_ms));
     if (const cublasStatus_t status = cublasSetStream(handle, streams[i]); status != CUBLAS_STATUS_SUCCESS)
       return {.status = status};
-    works[i].start(handle);  // its status is finish's to tell
+    works[i].start(handle);  // finish reports its status
   }
   for (large_product& work : works) {
     if (const product_result finished = work.finish(); result.ok()) result = finished;
@@ -132,7 +132,7 @@ cublasStatus_t dismiss(std::vector<worker>& workers) {
   return first;
 }
 
-/// As many workers as the room holds.
+/// As many workers as fit.
 std::vector<worker> fill_the_room(trial& t, large_product& work) {
   std::vector<worker> workers;
   CUFAULT_OBSERVE_AS("cublasCreate", "stream_handle_and_product_each",
@@ -141,12 +141,12 @@ std::vector<worker> fill_the_room(trial& t, large_product& work) {
   return workers;
 }
 
-/// What remedies have to make possible.
+/// The number of workers that remedies must make possible.
 std::size_t half_as_many_again(const std::vector<worker>& workers) {
   return workers.size() + workers.size() / 2;
 }
 
-// ---- what everything takes ----
+// ---- memory of everything ----
 
 /// The table for one setting. Observes the calls.
 void footprint(trial& t) {
