@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// A case matrix.FAULT of each fault: with every operation, and every remedy that answers it.
+// A case matrix.FAULT of each fault: with every operation, and every remedy for it.
 #include "harness/matrix/cells.hpp"
 
 namespace cufault {

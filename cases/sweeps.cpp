@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// A case sweep.OPERATION of each operation: every driver call inside of it is failed in turn.
+// A case sweep.OPERATION of each operation: every driver call inside it fails in turn.
 #include "harness/injection/sweep.hpp"
 #include "reports/model/sweep_names.hpp"
 

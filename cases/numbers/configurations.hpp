@@ -16,10 +16,10 @@
 #include <string>
 #include <vector>
 
-/// What the cases about defects of single algorithms share: the configurations of an algorithm of cuBLASLt that it says can run.
+/// Shared by the cases about defects of single algorithms: the configurations of an algorithm that cuBLASLt accepts.
 namespace cufault {
 
-/// The algorithm that most of these defects are documented of, as CUBLASLT_ALGO_CONFIG_ID has it.
+/// The algorithm with most of these documented defects, by its CUBLASLT_ALGO_CONFIG_ID.
 inline constexpr int algorithm_66 = 66;
 
 /// How many parts K is split into, and how their sums are added up.
@@ -28,7 +28,7 @@ struct split {
   cublasLtReductionScheme_t scheme = CUBLASLT_REDUCTION_SCHEME_NONE;
 };
 
-/// What a configuration has for an attribute; `none` where it has nothing.
+/// Value of an attribute in a configuration; `none` if it has none.
 template <class T>
 T configured(const cublasLtMatmulAlgo_t& algorithm, cublasLtMatmulAlgoConfigAttributes_t attribute,
              T none = {}) {
@@ -48,7 +48,7 @@ inline std::int32_t parts_of(const cublasLtMatmulAlgo_t& algorithm) {
   return configured<std::int32_t>(algorithm, CUBLASLT_ALGO_CONFIG_SPLITK_NUM, 1);
 }
 
-/// "algorithm 66, tile 20, stages 36, 3 parts, scheme 2": the numbers of the header.
+/// E.g. "algorithm 66, tile 20, stages 36, 3 parts, scheme 2", with numbers of the header.
 inline std::string description(const cublasLtMatmulAlgo_t& algorithm) {
   return fmt::format("algorithm {}, tile {}, stages {}, {} parts, scheme {}", id_of(algorithm),
                      configured<std::uint32_t>(algorithm, CUBLASLT_ALGO_CONFIG_TILE_ID),
@@ -57,7 +57,7 @@ inline std::string description(const cublasLtMatmulAlgo_t& algorithm) {
                      configured<std::uint32_t>(algorithm, CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME));
 }
 
-/// The numbers of description() as a fact.
+/// The numbers of description() as facts.
 inline fact_map facts_of(const cublasLtMatmulAlgo_t& algorithm) {
   return {{"first_failing",
            std::vector<std::int64_t>{
@@ -66,12 +66,12 @@ inline fact_map facts_of(const cublasLtMatmulAlgo_t& algorithm) {
                configured<std::uint32_t>(algorithm, CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME)}}};
 }
 
-/// A problem and what cuBLASLt can run of it, of itself or because it is told to.
+/// A problem, and configurations that cuBLASLt can run: proposed or forced.
 class configurations {
  public:
   configurations(cublasLtHandle_t lt, const argument_check::product& described)
       : configurations(lt, described, described.c.type) {}
-  /// D of another type than C, and so beside it.
+  /// D has another type than C, and so its own layout.
   configurations(cublasLtHandle_t lt, const argument_check::product& described, cudaDataType d)
       : lt_(lt), described_(described), d_type_(d), problem_(described), d_(problem_.c()) {
     if (d == described.c.type) return;
@@ -81,7 +81,7 @@ class configurations {
 
   [[nodiscard]] lt_problem& problem() { return problem_; }
 
-  /// IDs that cuBLASLt lists for the types, in ascending order; none where it lists none.
+  /// IDs that cuBLASLt lists for the types, ascending; empty if it lists none.
   [[nodiscard]] std::vector<int> algorithms() const {
     std::vector<int> ids(256);
     int found = 0;
@@ -94,8 +94,8 @@ class configurations {
     return ids;
   }
 
-  /// At most `most` configurations of an algorithm that pass cublasLtMatmulAlgoCheck, in an order that is always the same and otherwise
-  /// none: of those that the heuristic proposes, and of every tile with every number of stages.
+  /// At most `most` configurations of an algorithm that pass cublasLtMatmulAlgoCheck: those that the heuristic proposes, then every tile
+  /// with every number of stages. The order is reproducible but has no meaning.
   std::vector<cublasLtMatmulAlgo_t> of(int algorithm, const split& how = {}, std::size_t most = 8) {
     std::vector<cublasLtMatmulAlgo_t> all = every(algorithm, how), usable;
     std::shuffle(all.begin(), all.end(), std::mt19937(1));
@@ -118,7 +118,7 @@ class configurations {
            CUBLAS_STATUS_SUCCESS;
   }
 
-  /// What an algorithm says that it can; 0 where it says nothing.
+  /// A capability of an algorithm; 0 if it reports none.
   template <class T>
   static T capable(const cublasLtMatmulAlgo_t& of, cublasLtMatmulAlgoCapAttributes_t attribute) {
     T value{};
@@ -129,7 +129,7 @@ class configurations {
     return value;
   }
 
-  /// What an algorithm lists; 0, which is "undefined" in both lists, where it lists nothing.
+  /// Values that an algorithm lists; 0 ("undefined" in both lists) if it lists none.
   static std::vector<std::uint32_t> choices(const cublasLtMatmulAlgo_t& of,
                                             cublasLtMatmulAlgoCapAttributes_t attribute) {
     std::size_t bytes = 0;
@@ -152,7 +152,7 @@ class configurations {
         (capable<std::int32_t>(plain, CUBLASLT_ALGO_CAP_SPLITK_SUPPORT) == 0 ||
          (capable<std::uint32_t>(plain, CUBLASLT_ALGO_CAP_REDUCTION_SCHEME_MASK) & how.scheme) == 0))
       return all;
-    // The heuristic's choices differ in more than these attributes.
+    // The heuristic's configurations differ in more than these attributes.
     if (problem_.heuristic(lt_, workbench::workspace_bytes) == CUBLAS_STATUS_SUCCESS)
       for (const auto& proposed : problem_.results())
         if (proposed.state == CUBLAS_STATUS_SUCCESS && id_of(proposed.algo) == algorithm)
@@ -174,7 +174,7 @@ class configurations {
   cublasLtMatrixLayout_t d_;  // the problem's
 };
 
-/// What became of many configurations, one after the other: the first that failed stands for all.
+/// Result of many configurations, tried one after another: the first failure stands for all.
 struct survey {
   product_result first_failing{.right = true};
   fact_map facts{};  ///< which it was
@@ -184,7 +184,7 @@ struct survey {
     ++tried;
     if (!result.ok() && ++failed == 1) first_failing = result, facts = of;
   }
-  /// Whether there is a context to go on in.
+  /// True if the context is damaged.
   [[nodiscard]] bool over() const { return first_failing.waited != cudaSuccess; }
 };
 
@@ -208,7 +208,7 @@ survey try_each(std::span<const cublasLtMatmulAlgo_t> all, Multiply&& multiply) 
   return s;
 }
 
-/// The product by one configuration, with the workspace that every one may want.
+/// The product by one configuration, with a workspace large enough for any.
 inline cublasStatus_t multiply_by(const workbench& on, const lt_problem& problem, const lt_operands& of,
                                   const cublasLtMatmulAlgo_t& algorithm) {
   return problem.multiply(on.lt, of, &algorithm, on.workspace, workbench::workspace_bytes);

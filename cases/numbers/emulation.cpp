@@ -1,21 +1,19 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What fails   Double precision emulated in fixed point: handles that do not do what the environment asks for; launches that fail, and
-//              damage the context, once few bits of each number are to be kept.
-// Why          cublasCreate did not initialise all of its memory, so that what was there before may decide whether the environment
-//              counts. Of the launches nothing is said. Supposed: up to seven bits and a sign fit into one slice of eight; more need a
-//              second.
+// What fails   Double precision emulated in fixed point: handles that ignore the environment; launches that fail and damage the context
+//              when only few bits of each number are kept.
+// Why          cublasCreate did not initialise all of its memory, so earlier contents could decide whether the environment counts. For the
+//              launches no cause is given. Supposed: up to seven bits and a sign fit into one slice of eight; more need a second.
 // Documented   cuBLAS library, Floating Point Emulation: CUBLAS_EMULATE_DOUBLE_PRECISION, CUBLAS_EMULATION_STRATEGY and
 //              CUBLAS_FIXEDPOINT_EMULATION_MANTISSA_BIT_COUNT, from 13.0 Update 2 on, with compute capability 8.x, 9.0, 10.0, 11.0 and
 //              12.x. Release notes: RN-08 (CUB-9302), resolved in 13.1; RN-10 (5692684), 7 bits or fewer, resolved in 13.1 Update 1.
-// What helps   For the environment, documented: the same by the functions that set a handle. Tried besides, for few bits: more of
-//              them, and no emulation.
-// Measured     H200, driver 580.159.04, cuBLAS 13.1.0: neither. Products are emulated where a handle or the environment asks for it, by
-//              every handle tried, whatever its memory held, and with 1 to 7 bits as well. What a handle tells of itself says nothing of
-//              the environment: it is as without it.
+// What helps   For the environment, documented: the same settings by functions of the handle. Also tried, for few bits: more bits, and no
+//              emulation.
+// Measured     H200, driver 580.159.04, cuBLAS 13.1.0: neither. Products are emulated if a handle or the environment asks for it, by every
+//              handle tried, whatever its memory held, also with 1 to 7 bits. A handle does not report the environment's settings.
 //
-// CUBLAS_EMULATE_SINGLE_PRECISION is left alone: its numbers are not limited to fewer bits, so that they tell nothing (and it is documented
+// CUBLAS_EMULATE_SINGLE_PRECISION is not tested: its numbers are not limited to fewer bits, so they prove nothing (and it is documented
 // for compute capability 10.0 and 10.3 alone).
 #include "cases/numbers/fine_product.hpp"
 #include "harness/kit/products.hpp"
@@ -33,7 +31,7 @@
 namespace cufault {
 namespace {
 
-// ---- settings of a handle, as numbers: headers before CUDA 13.0 Update 2 do not have the names ----
+// ---- settings of a handle, as numbers: headers before CUDA 13.0 Update 2 lack the names ----
 
 struct settings {
   int math_mode = 0;  // CUBLAS_DEFAULT_MATH
@@ -91,7 +89,7 @@ void measure_settings(trial& /*t*/, cublasHandle_t /*handle*/, const std::string
 }
 #endif
 
-// ---- numbers that tell ----
+// ---- numbers that reveal emulation ----
 
 /// The result of a product, and whether it used limited bits of its numbers.
 struct emulation_result {
@@ -105,7 +103,7 @@ status_record record_of(const emulation_result& result) {
   return r;
 }
 
-/// Exact: 4 k is at most 2^13 here. Lost where 35 bits or fewer are kept.
+/// Exact: 4 k is at most 2^13 here. The small term is lost if 35 bits or fewer are kept.
 using fine_doubles = fine_product<double, 36>;
 
 emulation_result told(const fine_doubles& work, cublasStatus_t status) {
@@ -134,8 +132,8 @@ constexpr product_extents usual = all_extents[1];
 
 constexpr int limited_bits = 15;  // fill two slices of eight bits, with the sign
 
-// What these make is given back by the end of the process: some arms leave a context in which nothing can be freed, and memory that is
-// freed on the host is found again by the next cublasCreate.
+// The end of the process releases these objects: some arms leave a context in which nothing can be freed, and the next cublasCreate would
+// reuse freed host memory.
 
 void require_emulation(fine_doubles& work) {
   const cublasHandle_t handle = new_handle();
@@ -158,7 +156,7 @@ void control(trial& t) {
     CUFAULT_OBSERVE_AS("cublasSetMathMode", "and_emulation_settings", set(told, eager(limited_bits)));
     CUFAULT_OBSERVE_AS("cublasGemmEx", "fp64_emulated_compute_type", by_gemm_ex(work, told, emulated_double));
     CUFAULT_OBSERVE_AS("cublasGemmEx", "fp64_emulated_by_math_mode",
-                       by_gemm_ex(work, told, CUBLAS_COMPUTE_64F));  // by the math mode
+                       by_gemm_ex(work, told, CUBLAS_COMPUTE_64F));  // selects by the math mode
   }
 }
 
@@ -179,7 +177,7 @@ status_record dgemm_of_limited_bits(fine_doubles& work, cublasHandle_t handle) {
   return kept;
 }
 
-// Nobody tells these handles anything but the environment does.
+// Only the environment configures these handles.
 
 void first_handles(trial& t) {
   t.open_context();
@@ -213,7 +211,7 @@ void handles_in_turn(trial& t) {
   CUFAULT_OBSERVE_AS("cublasDgemm", "limited_bits_handles_in_turn", dgemm_by_handles_in_turn(t, work, 16));
 }
 
-/// Memory that malloc hands out meanwhile is full of this byte, but for small blocks that it keeps at hand.
+/// While an object lives, memory from malloc is full of this byte, except in small blocks that malloc keeps.
 class memory_full_of {
  public:
   explicit memory_full_of(int byte) { mallopt(M_PERTURB, byte ^ 0xff); }
@@ -300,7 +298,7 @@ failure_case emulation() {
   c.name = "numbers.emulation";
   c.summary = "double precision emulated in fixed point: an environment that is ignored, and few bits";
   c.failures = {"RN-08", "RN-10"};
-  // What somebody set for all programs is no part of an arm.
+  // Removes settings of the surrounding environment from the arms.
   const auto add = [&](const char* name, arm_kind kind, const char* summary, void (*body)(trial&)) -> arm& {
     arm& a = c.add(name, kind, summary, body);
     for (const auto& [variable, value] : asking_for_emulation) a.environment[variable] = "";

@@ -15,9 +15,9 @@
 
 namespace cufault {
 
-/// A product that tells whether all bits of its numbers went into it: C(i, j) is k u(i) v(j) (1 + 2^-place), of u and v that are 1 or 2.
-/// Elements of A are u(i) (1 + 2^-place); where they are kept to fewer bits, rounded or cut off, they become u(i). Every order of either
-/// sum is exact as long as `Real` has the bits for multiples of 2^-place up to 4 k (1 + 2^-place).
+/// A product that shows whether all bits of its numbers were used: C(i, j) is k u(i) v(j) (1 + 2^-place), where u and v are 1 or 2.
+/// Elements of A are u(i) (1 + 2^-place); with fewer bits, rounded or cut off, they become u(i). Both sums are exact in every order if
+/// `Real` has the bits for multiples of 2^-place up to 4 k (1 + 2^-place).
 template <class Real, int place>
 class fine_product {
  public:
@@ -53,7 +53,7 @@ class fine_product {
     c_.poison();
     return c_.data();
   }
-  /// What a call came to: right if all bits went into C; if the last one did not.
+  /// Result of a call: right if all bits went into C; wrong if the last one was lost.
   [[nodiscard]] product_result whole(cublasStatus_t status) const { return compared(status, c_, whole_); }
   [[nodiscard]] product_result limited(cublasStatus_t status) const { return compared(status, c_, limited_); }
 

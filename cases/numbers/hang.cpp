@@ -24,9 +24,9 @@
 namespace cufault {
 namespace {
 
-constexpr int m = 64, n = 48, k = 32;  // multiples of 16, as 8-bit types want
+constexpr int m = 64, n = 48, k = 32;  // multiples of 16, as 8-bit types require
 
-/// What C and D may be. Of 8 bits only D: the documentation lists no such C, though a scale is meant for one.
+/// Types of C and D. Only D may have 8 bits: the documentation lists no such C, though a scale is meant for one.
 struct output {
   const char* name;
   cudaDataType c, d;
@@ -53,7 +53,7 @@ class scaled_product {
     return p;
   }
 
-  /// Null: without a scale, which is then 1.
+  /// Null without a scale, which then is 1.
   const void* scale_in_memory(std::optional<double> scale) {
     scale_number_ = scale.value_or(1);
     if (!scale) return nullptr;
@@ -67,7 +67,7 @@ class scaled_product {
     d_.poison();
     return multiply_by(on, problem, {&alpha, a_.data(), b_.data(), &beta, c_.data(), d_.data()}, algorithm);
   }
-  /// Waits.
+  /// Waits for the product.
   product_result finish(cublasStatus_t status, float beta) {
     const auto exact = multiplied(described(), 1, of_a_, of_b_, beta * scale_number_, of_c_);
     return compared(status, d_, decoded(types_.d, encoded(types_.d, exact)));
@@ -82,7 +82,7 @@ class scaled_product {
                       of_c_ = small_numbers(c_.size(), fresh_seed());
 };
 
-/// Algorithm 66 on a product of those types.
+/// Algorithm 66 on a product of these types.
 class bench {
  public:
   explicit bench(const output& types)
@@ -103,7 +103,7 @@ class bench {
     });
   }
 
-  /// The call and its end apart, to tell which of the two never comes, and by which configuration.
+  /// Observes the call and its end separately, to tell which of them hangs, and in which configuration.
   void observe_each(float beta) {
     for (const cublasLtMatmulAlgo_t& each : algorithms_) {
       const cublasStatus_t status =
@@ -122,7 +122,7 @@ class bench {
   std::vector<cublasLtMatmulAlgo_t> algorithms_;
 };
 
-/// A bench on which C takes a scale: one of 2 is tried.
+/// A bench on which C supports a scale: tries a scale of 2.
 bench with_scale(const output& types) {
   bench b(types);
   b.scale_of_c(2);

@@ -3,8 +3,8 @@
 //
 // What fails   cublasXtSspmm with a packed symmetric matrix of more than 46340 rows: wrong numbers, with CUBLAS_STATUS_SUCCESS, or an
 //              access on the host that ends the process.
-// Why          Supposed: the place of an element in the packed matrix is made of products of its row and column, and 46341 squared is
-//              more than 2^31 - 1.
+// Why          Supposed: the offset of an element in the packed matrix is computed from products of row and column, and 46341 squared
+//              exceeds 2^31 - 1.
 // Documented   Release notes (RN-17, 6155165): resolved in 13.3 Update 1. cuBLAS library, cublasXt<t>spmm: how it is packed, and that it
 //              lies in host memory.
 // What helps   Nothing is recommended. Tried besides: the same matrix unpacked, and cublasXtSsymm.
@@ -33,8 +33,7 @@
 namespace cufault {
 namespace {
 
-// The last number of rows whose square is less than 2^31, the first whose is not, and one so far above that j (j + 1) is not either for
-// many columns j.
+// The largest number of rows whose square is below 2^31, the next one, and one so large that j (j + 1) also exceeds it for many columns j.
 constexpr std::size_t largest_that_fits = 46340, just_above = 46341, well_above = 48000;
 static_assert(largest_that_fits * largest_that_fits <= INT32_MAX && just_above * just_above > INT32_MAX);
 
@@ -46,14 +45,14 @@ Function* xt_function(const char* name) {
   if (found == nullptr) throw not_provoked(fmt::format("this cuBLAS has no {}: take another one", name));
   return reinterpret_cast<Function*>(found);
 }
-#define CUFAULT_XT(name) xt_function<decltype(name)>(#name)  // "cublasXtCreate", and of its type
+#define CUFAULT_XT(name) xt_function<decltype(name)>(#name)  // "cublasXtCreate", with its type
 
 std::uint64_t available_host_memory() {
   std::uint64_t bytes = 0;
   std::ifstream meminfo("/proc/meminfo");
   for (std::string word; bytes == 0 && meminfo >> word;)
     if (word == "MemAvailable:" && meminfo >> bytes) bytes <<= 10;
-  std::uint64_t granted = 0;  // to this container; "max" is no number
+  std::uint64_t granted = 0;  // memory limit of this container; "max" is no number
   if (std::ifstream("/sys/fs/cgroup/memory.max") >> granted) bytes = std::min(bytes, granted);
   return bytes;
 }
@@ -74,7 +73,7 @@ class symmetric_product {
       const bool upper = how == storage::packed_upper;
       const auto first = upper ? p.begin() : diagonal;
       const auto last = upper ? diagonal + 1 : p.end();
-      if (how == storage::whole) at = &a_[j * m + j];  // of a whole matrix the lower triangle alone counts
+      if (how == storage::whole) at = &a_[j * m + j];  // of a whole matrix only the lower triangle is used
       at = std::transform(first, last, at, [by = p[j]](float x) { return x * by; });
     }
     for (std::size_t c = 0; c < n; ++c) {
@@ -115,7 +114,7 @@ class symmetric_product {
     return {numbers.begin(), numbers.end()};
   }
   static std::unique_ptr<float[]> room_for(std::size_t elements) {
-    constexpr std::uint64_t spare = 2ULL << 30;  // for everything else, on either side
+    constexpr std::uint64_t spare = 2ULL << 30;  // for everything else on host and device
     const std::uint64_t bytes = elements * sizeof(float) + spare;
     if (available_host_memory() < bytes)
       throw not_provoked(fmt::format("{} MiB of host memory are not available: free them", bytes >> 20));

@@ -3,8 +3,8 @@
 //
 // What fails   Half-precision products with a long k, accumulated in single precision as asked: infinity, NaN or too few digits,
 //              with CUBLAS_STATUS_SUCCESS.
-// Why          k is split; where the sums of the parts are kept in the type of the output before they are added up, a sum beyond
-//              65504 is infinity, and one of more than 11 bits loses the rest, even if the others would have cancelled it.
+// Why          k is split. If partial sums are kept in the output's type, a sum beyond 65504 becomes infinity. One of more than 11 bits
+//              loses the rest, even if the other parts would have cancelled it.
 // Documented   cuBLAS library, 2.1.10 GEMM Algorithms Numerical Behavior, cublasMath_t, cublasLtReductionScheme_t. pytorch#67946,
 //              #153095 and #92599, TransformerEngine#3440.
 // What helps   Documented: CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION; with cuBLASLt, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
@@ -29,10 +29,9 @@ namespace {
 
 constexpr float one = 1, zero = 0;
 
-/// A product in which the first half of every sum is cancelled by the second, but for one small term. In single precision every order
-/// of the sum is exact: all of it are whole multiples of a power of two, fewer than 2^23 of them. In half precision the sum of a half
-/// is infinite in even rows (2^20), and loses the small term in odd ones (2^14). Small terms are odd multiples of one step, so that it
-/// does not depend on which they are whether a sum can hold them.
+/// A product in which the second half of every sum cancels the first, except for one small term. In single precision every order of the sum
+/// is exact: all terms are multiples of a power of two, below 2^23 of them. In half precision the sum of a half is infinite in even rows
+/// (2^20), and loses the small term in odd ones (2^14). Small terms are odd multiples of one step, so that any of them is lost alike.
 class cancelling_product {
  public:
   cancelling_product(const product_extents& extents, cudaDataType output)
@@ -42,7 +41,7 @@ class cancelling_product {
         b_(CUDA_R_16F, std::size_t(extents.k) * extents.n),
         c_(output, std::size_t(extents.m) * extents.n) {
     const auto [m, n, k] = extents_;
-    const double term = 32768.0 / k;  // k / 2 of them are 2^14
+    const double term = 32768.0 / k;  // k / 2 of them sum to 2^14
     std::vector<double> a(a_.size()), b(b_.size());
     expected_.resize(c_.size());
     const std::uint64_t seed = fresh_seed();
@@ -82,7 +81,7 @@ class cancelling_product {
     return compared(multiply_by(on, problem, operands, algorithm), c_, expected_);
   }
 
-  /// Counts the wrong elements that C has now.
+  /// Counts the wrong elements in C.
   [[nodiscard]] fact_map how_wrong() const {
     const auto found = c_.get();
     std::int64_t not_finite = 0;
@@ -98,7 +97,7 @@ class cancelling_product {
   std::vector<double> expected_;
 };
 
-/// Few elements and a long k: what is worth splitting.
+/// Few elements and a long k: worth splitting.
 constexpr std::array shapes{product_extents{64, 64, 4096}, product_extents{64, 64, 16384},
                             product_extents{16, 16, 65536}};
 
@@ -135,7 +134,7 @@ survey multiply_by_each_algorithm(const workbench& on, const split& how) {
   return s;
 }
 
-/// Everything that the heuristic proposes for a shape under a mask of schemes, and how many of them split k, and add up in half precision.
+/// All proposals of the heuristic for a shape under a mask of schemes. Counts those that split k, and those that add up in half precision.
 survey multiply_as_proposed(const workbench& on, const product_extents& shape, std::uint32_t mask) {
   cancelling_product p(shape, CUDA_R_16F);
   lt_problem problem(p.described());

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What fails   Two runs of one product, by one handle on several streams, differ in their last bits, with CUBLAS_STATUS_SUCCESS.
-// Why          As documented: for products on parallel streams the library selects internal workspace, and may pick other implementations.
-//              Supposed: the handle has workspace for few of them at a time, and a product that finds none left is computed in another
-//              way, whose sums are rounded in another order: right, and not the same.
+// Why          Documented: for products on parallel streams the library selects internal workspace, and may choose other implementations.
+//              Supposed: the handle has workspace for a few products at a time. A product without it is computed in another way, whose sums
+//              are rounded in another order: right, but not equal.
 // Documented   cuBLAS library, 2.1.4 Results Reproducibility. cupy#4676.
 // What helps   Documented: a handle for each stream; cublasSetWorkspace with a workspace for each stream; cublasLtMatmul with a
 //              workspace of the caller's; CUBLAS_WORKSPACE_CONFIG=:16:8 or :4096:8.
@@ -29,7 +29,7 @@ namespace {
 
 constexpr float one = 1, zero = 0;
 constexpr std::size_t workspace_bytes = workbench::workspace_bytes;
-constexpr int streams = 8;  // as many as the documented values of the variable have room for
+constexpr int streams = 8;  // the documented values of the variable suffice for this many
 constexpr int rounds = 10;
 
 /// Operands with all their bits in use, and a k so long that cuBLAS splits it.
@@ -59,7 +59,7 @@ class shared_operands {
     p.alpha = &one, p.beta = &zero;
     return p;
   }
-  /// Within the bound for single precision, in whatever order sums are made.
+  /// True within the error bound of single precision for any order of sums.
   [[nodiscard]] bool right(const std::vector<double>& c) const {
     for (std::size_t i = 0; i < reference_.size(); ++i)
       if (!element_right(static_cast<float>(c[i]), reference_[i], k, magnitudes_[i])) return false;
@@ -76,7 +76,7 @@ class shared_operands {
   std::vector<double> reference_ = std::vector<double>(std::size_t{m} * n), magnitudes_ = reference_;
 };
 
-// What these return is given back by the end of the trial's process.
+// The end of the trial's process releases what these return.
 
 cudaStream_t new_stream() {
   cudaStream_t stream = nullptr;
@@ -90,7 +90,7 @@ void* new_workspace() {
   return memory;
 }
 
-/// A stream, and how the product is computed on it, into a C of its own.
+/// A stream, and the way in which it computes the product into its own C.
 struct lane {
   cublasHandle_t handle = nullptr;  ///< null: by cuBLASLt
   void* workspace = nullptr;        ///< null: the library's own
@@ -113,7 +113,7 @@ struct lane {
   }
 };
 
-/// What became of the products of all lanes, compared with the first lane's alone.
+/// The products of all lanes, compared with the first lane's alone.
 struct agreement {
   product_result result{.right = true};
   bool other_bits = false;
@@ -148,7 +148,7 @@ agreement multiply_in_every_lane(trial& t, const shared_operands& on, std::vecto
   int others = 0;
   for (int round = 0; round < rounds && seen.result.ok(); ++round) {
     for (lane& l : lanes) l.c.poison();
-    CUFAULT_REQUIRE(cudaDeviceSynchronize());  // these streams do not wait for copies on the legacy one
+    CUFAULT_REQUIRE(cudaDeviceSynchronize());  // these streams do not wait for copies on the legacy stream
     {
       const held_streams until_all_are_queued(all, 100);
       for (lane& l : lanes) start(l);
@@ -177,7 +177,7 @@ std::vector<lane> new_lanes(int count, handles by, workspaces in) {
   return lanes;
 }
 
-/// Remedies are in place from the start: they say which.
+/// A remedy is in place from the start and given by name.
 void by_handles(trial& t, handles by, workspaces in, const char* remedy) {
   t.open_context();
   const shared_operands on;

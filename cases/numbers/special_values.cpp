@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What fails   NaN that a product should pass on and does not, or passes on and should not; products over nothing at all.
-// Why          Supposed: max(x, 0) takes NaN for less than anything. BLAS does not read A and B where alpha or K is 0; a kernel that
+// What fails   NaN that a product should pass on but does not, or should not but does; products over nothing (k = 0).
+// Why          Supposed: max(x, 0) takes NaN for less than anything. BLAS does not read A and B if alpha or K is 0; a kernel that
 //              multiplies by an alpha of 0 does.
 // Documented   cublasLtEpilogue_t: CUBLASLT_EPILOGUE_RELU is max(x, 0). Reported: a NaN becomes 0 (forums.developer.nvidia.com
 //              329783). Release notes of CUDA 12.4, known issues: routines of level 2 and 3 may not treat an alpha of 0 as BLAS does
@@ -27,7 +27,7 @@
 namespace cufault {
 namespace {
 
-constexpr int n = 32;  // of every matrix, both ways
+constexpr int n = 32;  // rows and columns of every matrix
 constexpr std::size_t elements = std::size_t{n} * n;
 constexpr int row_of_nan = 3;
 
@@ -35,7 +35,7 @@ using numbers = std::vector<double>;
 
 enum class a_holds { numbers, a_row_of_nan, nan };
 
-/// Operands of one type, small whole numbers but for what is said of A; scalars in host and in device memory.
+/// Operands of one type: small whole numbers, except where A is set; scalars in host and device memory.
 struct bench {
   cublasHandle_t handle = new_handle();
   cublasLtHandle_t lt = new_lt_handle();
@@ -66,7 +66,7 @@ struct bench {
   [[nodiscard]] const float* beta() const { return alpha() + 1; }
   [[nodiscard]] static float* floats(const guarded_array& of) { return static_cast<float*>(of.data()); }
 
-  /// `call` on C as it was, or poisoned where beta is 0. Of wrong numbers, facts say how many and how many of them are NaN.
+  /// Makes `call` on C, poisoned first if beta is 0. Facts count wrong numbers and NaN among them.
   template <class Call>
   product_with_facts by(Call&& call, const numbers& expected) {
     if (host_scalars[1] == 0)
@@ -83,7 +83,7 @@ struct bench {
     return told;
   }
 
-  /// C times beta where (row, column) is in `where`, and as it was elsewhere.
+  /// C times beta where (row, column) is in `where`, unchanged elsewhere.
   template <class Where>
   [[nodiscard]] numbers scaled(Where&& where) const {
     numbers scaled = of_c;
@@ -105,7 +105,7 @@ struct bench {
   }
 };
 
-// ---- products over k, of which 0 is one ----
+// ---- products over k, also k = 0 ----
 
 product_with_facts by_gemm_ex(bench& b, int k, const numbers& expected) {
   return b.by([&] { return gemm_ex(b.handle, b.described(k), b.c.data()); }, expected);
@@ -146,7 +146,7 @@ product_with_facts lt_matmul_plain(bench& b, int k, const numbers& expected) {
   return lt_matmul(b, k, expected);
 }
 
-// ---- alpha = 0: nothing of A and B may be read ----
+// ---- alpha = 0: A and B must not be read ----
 
 product_with_facts sgemv(bench& b) {
   const numbers first_column = b.scaled([](int, int column) { return column == 0; });
@@ -177,7 +177,7 @@ product_with_facts ssyrk(bench& b) {
       lower);
 }
 
-/// C in place of a right-hand side: 0 is the solution whatever A is.
+/// C is the right-hand side: 0 is the solution for any A.
 product_with_facts strsm(bench& b) {
   return b.by(
       [&] {
@@ -231,7 +231,7 @@ numbers relu(numbers of) {
   return of;
 }
 
-/// Where A has a row of NaN, C has one, and so has what ReLU makes of it.
+/// A row of NaN in A gives a row of NaN in C, also after ReLU.
 product_with_facts multiply_with_relu(bench& b) {
   b.scalars(1, 0);
   const numbers expected = relu(product_of(b));
@@ -244,7 +244,7 @@ product_with_facts multiply_with_relu(bench& b) {
   return told;
 }
 
-/// The product alone, then ReLU here.
+/// The product alone, then ReLU on the host.
 product_result multiply_then_relu(bench& b) {
   b.scalars(1, 0);
   const numbers product = product_of(b);
@@ -264,7 +264,7 @@ void control(trial& t) {
   CUFAULT_OBSERVE_AS("cublasLtMatmul", "fp16_epilogue_relu", multiply_with_relu(on.half));
 }
 
-/// The products of k_zero with a k that is not 0. A NaN in A must reach C.
+/// The products of k_zero with a nonzero k. A NaN in A must reach C.
 void control_of_products(trial& t) {
   t.open_context();
   for (const a_holds what : {a_holds::numbers, a_holds::a_row_of_nan}) {
@@ -306,7 +306,7 @@ constexpr std::array over_nothing{
     product_over_nothing{"cublasLtMatmul", lt_matmul_plain, false},
     product_over_nothing{"cublasLtMatmul of halves", lt_matmul_plain, true}};
 
-/// Each in a process that a floating-point exception may end, with C to be doubled and with C to become 0.
+/// Each runs in a process that a floating-point exception may end, once with C doubled and once with C zeroed.
 void k_zero(trial& t) {
   constexpr std::array betas{2.0F, 0.0F};
   t.for_each_row(over_nothing.size() * betas.size(), [&]() -> trial::row_function {

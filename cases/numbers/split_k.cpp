@@ -22,8 +22,8 @@
 namespace cufault {
 namespace {
 
-/// A K, a number of parts that does not divide it, and one that does. The floor of the first quotient is a multiple of 128, and so of
-/// every stage size from 8 to 128. With fewer than nine parts such a K is no multiple of 8, which cuBLAS 13.1.0 has no algorithm 66 for.
+/// A K, a number of parts that does not divide it, and one that does. The floor of the first quotient is a multiple of 128, and so of every
+/// stage size from 8 to 128. With fewer than nine parts such a K is no multiple of 8, for which cuBLAS 13.1.0 has no algorithm 66.
 struct uneven {
   int k;
   std::int32_t parts, dividing;
@@ -36,13 +36,13 @@ constexpr std::array all_uneven{uneven{770, 3, 2}, uneven{1284, 5, 4}, uneven{15
 static_assert(std::all_of(all_uneven.begin(), all_uneven.end(),
                           [](const uneven& u) { return u.as_documented(); }));
 
-/// Half precision, as layers have it: A transposed. Of small whole numbers whose sums could reach 4 K; but their spread is 2 sqrt(K),
-/// 181 at most here, and a half, which parts may be kept in, is exact up to 2048.
+/// Half precision with A transposed, as in layers. Sums of these small whole numbers could reach 4 K, but their spread is 2 sqrt(K), at
+/// most 181 here. Partial sums may be kept in half precision, which is exact up to 2048.
 argument_check::product described(int k) {
   argument_check::product p;
   p.m = 64, p.n = 16, p.k = k;
   p.a_op = CUBLAS_OP_T;
-  const std::int64_t padded = (k + 7) / 8 * 8;  // 16 bytes, which algorithms want columns aligned to
+  const std::int64_t padded = (k + 7) / 8 * 8;  // algorithms require columns aligned to 16 bytes
   p.a = {nullptr, CUDA_R_16F, padded};
   p.b = {nullptr, CUDA_R_16F, padded};
   p.c = {nullptr, CUDA_R_16F, p.m};
@@ -66,7 +66,7 @@ std::vector<cublasLtMatmulAlgo_t> in_parts(configurations& all, std::int32_t par
   return every_scheme;
 }
 
-/// Every K for which there is such a configuration, until one leaves an error behind.
+/// Every K with such a configuration, until one leaves an error.
 void multiply_all(trial& t, std::int32_t uneven::*parts) {
   t.open_context();
   const workbench on;
@@ -97,23 +97,21 @@ void told(trial& t) {
   multiply_all(t, &uneven::parts);
 }
 
-/// How much of K a stage takes: CUBLASLT_MATMUL_STAGES_<that>x<how many>; 0 where it is not known. By number, as older headers lack the
-/// last names.
+/// Part of K in a stage: CUBLASLT_MATMUL_STAGES_<this>x<count>; 0 if unknown. By number, since older headers lack the last names.
 int stage_size(const cublasLtMatmulAlgo_t& algorithm) {
   const auto id = configured<std::uint32_t>(algorithm, CUBLASLT_ALGO_CONFIG_STAGES_ID);
   if (id >= 1 && id <= 24) return 16 << (id - 1) / 6;
-  if (id >= 32 && id <= 37) return 8 << (id - 32);  // however many are best
+  if (id >= 32 && id <= 37) return 8 << (id - 32);  // with the count chosen automatically
   return 0;
 }
 
-/// Whether somebody gets there who takes what the heuristic proposes: proposals as documented, and some whose parts are unequal in
-/// another way.
+/// Measures whether the heuristic leads there: proposals with the documented property, and some with other unequal parts.
 void proposed(trial& t) {
   t.open_context();
   const workbench on;
   survey s;
   int uneven = 0, documented = 0, others = 0;
-  constexpr int most = 60;  // of either
+  constexpr int most = 60;  // of each kind
   const auto every_proposal = [&] {
     for (int k = 264; k <= 8192 && !s.over(); k += 8) {
       lt_problem problem(described(k));

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What fails   Single-precision products with an error of a thousandth, with CUBLAS_STATUS_SUCCESS.
-// Why          TF32 keeps 10 bits behind the leading one of each factor, single precision 23. Somebody allowed it: by the math mode of
-//              the handle, by a compute type, or from outside the program.
-// Documented   cuBLAS library, cublasMath_t, cublasComputeType_t, 2.1.11 Tensor Core Usage (NVIDIA_TF32_OVERRIDE=0 rules TF32 out,
-//              whatever the program says). From compute capability 8.0 on. Of NVIDIA_TF32_OVERRIDE=1 it says nothing: tried besides.
+// Why          TF32 keeps 10 bits after the leading one of each factor, single precision 23. It is allowed by the handle's math mode, by a
+//              compute type, or from outside the program.
+// Documented   cuBLAS library, cublasMath_t, cublasComputeType_t, 2.1.11 Tensor Core Usage (NVIDIA_TF32_OVERRIDE=0 excludes TF32, whatever
+//              the program sets). From compute capability 8.0 on. NVIDIA_TF32_OVERRIDE=1 is not documented, and tried.
 // What helps   Documented: the default or the pedantic math mode, a compute type without FAST, NVIDIA_TF32_OVERRIDE=0.
 // Measured     H200, driver 580.159.04, cuBLAS 13.1.0: each of these ways in and out; NVIDIA_TF32_OVERRIDE=1 is a way in, too, with
 //              CUBLAS_COMPUTE_32F as well.
@@ -18,7 +18,7 @@ namespace cufault {
 namespace {
 
 struct bench {
-  /// In single precision its sums are exact: 4 k is less than 2^11. In TF32 every element is off by its 2^-12th.
+  /// In single precision its sums are exact: 4 k is less than 2^11. In TF32 every element misses its 2^-12th.
   fine_product<float, 12> work{product_extents{256, 192, 320}};
   cublasHandle_t handle = new_handle();
   cublasLtHandle_t lt = new_lt_handle();
@@ -102,7 +102,7 @@ failure_case tf32() {
   c.name = "numbers.tf32";
   c.summary = "single-precision products in TF32, which keeps fewer digits";
   c.failures = {"F-NUM-02"};
-  // What somebody set for all programs is no part of an arm.
+  // Removes settings of the surrounding environment from the arms.
   const auto add = [&](const char* name, arm_kind kind, const char* summary,
                        const std::function<void(trial&)>& body, const char* override_to = "") -> arm& {
     arm& a = c.add(name, kind, summary, body);

@@ -27,11 +27,11 @@ namespace {
 
 constexpr float one = 1, zero = 0;
 constexpr std::int64_t half_bytes = 2;
-// 16-byte aligned columns, one either side of the edge.
+// Columns aligned to 16 bytes, one leading dimension on either side of the limit.
 constexpr std::int64_t too_wide = (std::int64_t{1} << 30) + 8, as_wide_as_fits = (std::int64_t{1} << 30) - 8;
 static_assert(too_wide * half_bytes > INT32_MAX && as_wide_as_fits * half_bytes <= INT32_MAX);
 
-/// A matrix of halves in device memory, its columns as far apart as is asked.
+/// A matrix in half precision on the device, with the given distance between columns.
 class spread_matrix {
  public:
   spread_matrix(std::int64_t rows, std::int64_t columns, std::int64_t leading_dimension)
@@ -42,7 +42,7 @@ class spread_matrix {
           fmt::format("{} MiB of device memory and one GiB more are not free: free them", bytes >> 20));
     void* memory = nullptr;
     CUFAULT_REQUIRE(cudaMalloc(&memory, bytes));
-    CUFAULT_REQUIRE(cudaMemset(memory, 0xff, bytes));  // NaN: what is read in the wrong place shows
+    CUFAULT_REQUIRE(cudaMemset(memory, 0xff, bytes));  // NaN shows reads in the wrong place
     data_ = static_cast<std::byte*>(memory);
   }
   ~spread_matrix() { cudaFree(data_); }
@@ -52,7 +52,7 @@ class spread_matrix {
   [[nodiscard]] argument_check::matrix described() const { return {data_, CUDA_R_16F, leading_dimension_}; }
   [[nodiscard]] std::size_t size() const { return static_cast<std::size_t>(rows_ * columns_); }
 
-  /// Numbers without gaps between columns.
+  /// Writes numbers without gaps between columns.
   void put(const std::vector<double>& numbers) const {
     const auto bytes = encoded(CUDA_R_16F, numbers);
     for (std::int64_t j = 0; j < columns_; ++j)
@@ -81,8 +81,8 @@ class spread_matrix {
 
 enum class operand { a, b, c };
 
-/// A product of halves, A transposed, of which one operand has few columns, as far apart as `leading_dimension` says. Small whole
-/// numbers: exact in any order.
+/// A product in half precision with A transposed. One operand has few columns, `leading_dimension` apart. Small whole numbers: exact in any
+/// order.
 class wide_product {
  public:
   wide_product(operand wide, std::int64_t leading_dimension)
@@ -189,7 +189,7 @@ void control(trial& t) {
   bool any = false;
   for (const operand wide : operands) {
     lt_bench b(which::algorithm_66_alone, wide, as_wide_as_fits);
-    if (!b.has_some()) continue;  // then its arms say so
+    if (!b.has_some()) continue;  // its arms report that
     any = true;
     CUFAULT_OBSERVE_AS("cublasLtMatmul", "each_algorithm", multiply_by_lt(b));
   }

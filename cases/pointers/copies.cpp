@@ -1,16 +1,16 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What fails   cublasSetVector, cublasGetVector, cublasSetMatrix and cublasGetMatrix with a device pointer that is none, with host and
-//              device pointer exchanged, and after a kernel's error that has nothing to do with them.
-// Why          Supposed: they hand their pointers to the copies of the CUDA runtime, which find out what an address is, and which
-//              report what earlier work of the device came to.
+// What fails   cublasSetVector, cublasGetVector, cublasSetMatrix and cublasGetMatrix with an invalid device pointer, with exchanged host
+//              and device pointers, and after an unrelated kernel's error.
+// Why          Supposed: they pass their pointers to copies of the CUDA runtime, which detect the kind of an address and report errors of
+//              earlier device work.
 // Documented   cuBLAS library, cublasSetVector and the functions after it: CUBLAS_STATUS_MAPPING_ERROR for an error in accessing GPU
-//              memory. Users report it for bad pointers, and for errors of before: caffe#5399, CNTK#3651, nd4j#35.
-// Measured     MAPPING_ERROR each time; the context is damaged by the kernel only. A refused launch before them, which nobody looked
-//              at, is not held against them: they copy right.
-// What helps   Recommended: a valid pointer; finding and repairing the earlier error. Tried besides, as what people try: the
-//              same copy again. Other wrong arguments: arguments.copies.
+//              memory. Users report it for bad pointers and for earlier errors: caffe#5399, CNTK#3651, nd4j#35.
+// Measured     MAPPING_ERROR each time; only the kernel damages the context. After an unnoticed refused launch they succeed and copy
+//              correctly.
+// What helps   Recommended: a valid pointer; finding and repairing the earlier error. Also tried, since people do: the same copy again.
+//              Other wrong arguments: arguments.copies.
 #include "harness/kit/elements.hpp"
 #include "harness/kit/mapped_memory.hpp"
 #include "harness/kit/products.hpp"
@@ -35,11 +35,11 @@ struct copy {
   const char* function;
   bool to_device, of_matrix;
 };
-/// The first one waits for the device: it finds what earlier work came to.
+/// The first one waits for the device and reports errors of earlier work.
 constexpr std::array copies{copy{"cublasGetVector", false, false}, copy{"cublasSetVector", true, false},
                             copy{"cublasGetMatrix", false, true}, copy{"cublasSetMatrix", true, true}};
 
-/// The two pointers, in the sense that the function gives them.
+/// The two pointers in the order of the function.
 struct ends {
   void *host, *device;
 };
@@ -53,7 +53,7 @@ cublasStatus_t call(const copy& how, const ends& between) {
   return (how.to_device ? cublasSetVector : cublasGetVector)(elements, sizeof(float), from, 1, to, 1);
 }
 
-/// A copy that is to be made: numbers on one side, NaN on the other. Made ready before anything fails.
+/// A prepared copy: numbers on one side, NaN on the other. Made before anything fails.
 class transfer {
  public:
   explicit transfer(const copy& how)
@@ -68,7 +68,7 @@ class transfer {
   /// The right pointers.
   [[nodiscard]] ends asked() { return {host_.data(), device_.data()}; }
 
-  /// Right: the numbers are on the other side, where they were to be copied to, and still on their own.
+  /// Right: both sides hold the numbers.
   product_result make(const ends& between) {
     product_result result{.status = call(how_, between), .waited = cudaDeviceSynchronize()};
     if (result.status != CUBLAS_STATUS_SUCCESS || result.waited != cudaSuccess) return result;
@@ -95,7 +95,7 @@ std::vector<transfer> all_transfers() {
   return all;
 }
 
-/// The work of every arm: the four copies as they should be.
+/// The work of every arm: the four valid copies.
 void observe_copies(std::vector<transfer> all) {
   for (transfer& each : all) observe_call({each.how().function}, [&] { return each.make(each.asked()); });
 }
@@ -113,7 +113,7 @@ ends device_is_on_the_host(const ends& right) {
   return {right.host, elsewhere.data()};
 }
 
-/// Addresses that the driver keeps free, where nothing is.
+/// Addresses that the driver keeps unused.
 ends device_is_nowhere(const ends& right) {
   static std::byte* const nowhere = reserve_addresses(mapped_granule);
   return {right.host, nowhere};
@@ -179,7 +179,7 @@ void valid_pointer(trial& t) {
   observe_copies(all_transfers());
 }
 
-/// From the start: a host that is made to read at an address of the device may crash.
+/// Set from the start: a host that reads a device address may crash.
 void right_order(trial& t) {
   t.open_context();
   t.apply("host and device pointer where they belong");

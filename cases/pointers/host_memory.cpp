@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What fails   A product whose A, B or C is in pageable host memory: of the heap, of the stack, of a mapped file, and registered no
-//              longer. Pinned and registered memory are tried beside it.
-// Why          cuBLAS is given an address and nothing that says whose it is. Whether the device can reach it depends on how the
-//              memory was made, and on the device and the driver: some read pageable memory, others do not.
+// What fails   A product with A, B or C in pageable host memory: heap, stack, a mapped file, or memory no longer registered. Also tried:
+//              pinned and registered memory.
+// Why          cuBLAS gets an address without its owner. Whether the device can access it depends on the allocation, the device and the
+//              driver: some read pageable memory, others do not.
 // Documented   A source document says that a CPU pointer gives CUBLAS_STATUS_INVALID_VALUE (S3-5). cuBLAS library, cublas<t>gemm:
 //              A, B and C are device pointers; no error is named for others. CUDA Runtime API: cudaDevAttrPageableMemoryAccess and
 //              the attributes that each arm records.
@@ -38,7 +38,7 @@ constexpr int m = 96, n = 80, k = 112;
 constexpr std::size_t most_bytes = sizeof(float) * m * k;  // of an operand
 constexpr std::size_t page = 4096;
 
-// ---- kinds of memory: filled with the content, given back by the end of the process ----
+// ---- kinds of memory: filled with the content, released by the end of the process ----
 
 using content = std::span<const std::byte>;
 
@@ -59,11 +59,11 @@ void* in_mapped_file(content bytes, std::byte* /*stack*/) {
   const unique_fd file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   void* const memory = mmap(nullptr, bytes.size(), PROT_READ, MAP_PRIVATE, file.get(), 0);
   if (memory == MAP_FAILED) throw setup_failed("cannot map a file");
-  std::filesystem::remove(path);  // the mapping keeps it
+  std::filesystem::remove(path);  // the mapping keeps the file
   return memory;
 }
 
-/// Neither portable nor mapped is asked for.
+/// Without the flags "portable" and "mapped".
 void* pinned(content bytes, std::byte* /*stack*/) {
   void* memory = nullptr;
   CUFAULT_REQUIRE(cudaHostAlloc(&memory, bytes.size(), cudaHostAllocDefault));
@@ -140,11 +140,11 @@ cublasStatus_t by_lt(const workbench& with, const argument_check::product& descr
   return lt_problem(described).multiply_by_first(with.lt, at);
 }
 
-/// Few, as each may end a context: every operand by one of the two functions.
+/// A few uses, since each may end a context: every operand by one of the two functions.
 constexpr std::array uses{use{"cublasSgemm", 'A', by_sgemm}, use{"cublasSgemm", 'C', by_sgemm},
                           use{"cublasLtMatmul", 'B', by_lt}, use{"cublasLtMatmul", 'C', by_lt}};
 
-/// One operand is in memory of the kind, the others are on the device. What is computed there is copied back to be checked.
+/// One operand is in this kind of memory, the others are on the device. Copies a result back to check it.
 product_result multiply_with_operand_in(const workbench& with, const use& how, const kind& where) {
   alignas(page) std::array<std::byte, most_bytes> stack;
   argument_check::product described;
@@ -175,7 +175,7 @@ void observe_product(const workbench& with, const use& how, const kind& where) {
                [&] { return multiply_with_operand_in(with, how, where); });
 }
 
-/// The kernels are loaded, so that only the operands matter.
+/// Loads the kernels, so that only the operands matter.
 workbench open(trial& t) {
   t.open_context();
   workbench made;

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What fails   A batch of products whose arrays of pointers are in host memory, or hold host addresses.
-// Why          The kernel reads the array, then the matrix: both must be where the device can read. That an array has to be on the
-//              device, though it is made on the host, is easily missed.
+// Why          The kernel reads the array, then the matrix: the device must be able to read both. The host makes the array, so one easily
+//              forgets to copy it to the device.
 // Documented   cuBLAS library, cublas<t>gemmBatched and cublasGemmBatchedEx: Aarray, Barray and Carray are arrays in device memory;
 //              no error is named for others.
 // Measured     The call returns SUCCESS, its kernel ends with an illegal address, and the context is lost.
@@ -33,7 +33,7 @@ argument_check::product three_products() {
 
 enum class memory { device, host, pinned };
 
-/// A copy there, given back by the end of the process.
+/// A copy in that memory, released by the end of the process.
 void* copied(const void* from, std::size_t bytes, memory to) {
   void* copy = nullptr;
   if (to == memory::device)
@@ -48,7 +48,7 @@ void* copied(const void* from, std::size_t bytes, memory to) {
 
 enum class function { sgemm_batched, gemm_batched_ex };
 
-/// Which operands' arrays are elsewhere than on the device, and where; and where the matrices of A are.
+/// Which arrays of pointers are not on the device, and where; and where the matrices of A are.
 struct arrangement {
   const char* operands = "";
   memory arrays = memory::device, matrices_of_a = memory::device;
@@ -99,7 +99,7 @@ product_result multiply_strided_batch(cublasHandle_t handle) {
   });
 }
 
-/// The kernels are loaded, so that only the arrays matter.
+/// Loads the kernels, so that only the arrays matter.
 cublasHandle_t open(trial& t) {
   t.open_context();
   const cublasHandle_t handle = new_handle();

@@ -1,18 +1,18 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What fails   Routines whose alpha, beta or result is not in the memory that the pointer mode of the handle says, because nobody
-//              set the mode, or because another user of the handle left another mode behind.
-// Why          As documented: the mode belongs to the handle and holds for every scalar of every later call. Supposed: in host mode
-//              the calling thread reads the scalar, in device mode the kernel does, and neither asks first whose address it is.
+// What fails   Routines with alpha, beta or result in another memory than the handle's pointer mode says: nobody set the mode, or another
+//              user of the handle changed it.
+// Why          Documented: the mode belongs to the handle and holds for every scalar of every later call. Supposed: in host mode the
+//              calling thread reads the scalar, in device mode the kernel does, and neither checks the address.
 // Documented   cuBLAS library, cublasSetPointerMode, cublasPointerMode_t (all scalars of a call by one mode) and scalar parameters
 //              (none in managed memory in host mode). Reported: SIGSEGV for device scalars in host mode, raft#2766, cudarc#291;
 //              illegal addresses after a mode was left behind, oneMath#92, #406, managedCuda#3.
 // Measured     In host mode alpha or beta on the device crash the call (SIGSEGV), but cublasSdot puts its result there. In device mode
 //              the call returns SUCCESS, and its kernel ends with an illegal address at any pageable scalar. Scalars in managed memory
 //              in host mode give right numbers, whatever the documentation says.
-// What helps   Recommended: set the mode before each use and restore it behind; a handle for each user. Tried besides, as what
-//              people try, and in vain: waiting for the device, aligned scalars.
+// What helps   Recommended: set the mode before each use and restore it afterwards; a handle for each user. Also tried, since
+//              people do, without success: waiting for the device, aligned scalars.
 #include "harness/kit/checked_product.hpp"
 
 #include <fmt/format.h>
@@ -44,7 +44,7 @@ struct scalars {
   float *alpha, *beta, *result;
 };
 
-/// Alive until the end of the process, however late a kernel reads them. `apart`: floats from one to the next.
+/// Live until the end of the process, since kernels may read them late. `apart`: floats from one scalar to the next.
 scalars new_scalars(place where, std::size_t apart = 1) {
   std::vector<float> values(3 * apart, NAN);
   values[0] = alpha, values[apart] = beta;
@@ -61,7 +61,7 @@ scalars new_scalars(place where, std::size_t apart = 1) {
   return {first, first + apart, first + 2 * apart};
 }
 
-/// A user of cuBLAS, with operands of its own. Its handle and scalars are given back by the end of the process.
+/// A user of cuBLAS with its own operands. The end of the process releases its handle and scalars.
 struct user {
   cublasHandle_t handle = new_handle();
   cublasLtHandle_t lt = new_lt_handle();
@@ -84,7 +84,7 @@ struct user {
   }
 };
 
-// ---- routines: with the mode that the handle has; cuBLASLt with the mode that is said ----
+// ---- routines: with the handle's mode; cuBLASLt with the given mode ----
 
 using routine = product_result (*)(user& by, const scalars& with, cublasPointerMode_t mode);
 
@@ -147,18 +147,18 @@ void observe_use(user& by, const use& how, cublasPointerMode_t mode, place where
 
 // ---- two users of a handle ----
 
-/// Sets the mode that it wants, and leaves it.
+/// Sets its mode and does not restore it.
 product_result dot_of_another_user(user& other, cublasPointerMode_t mode) {
   CUFAULT_REQUIRE(cublasSetPointerMode(other.handle, mode));
   return sdot(other, new_scalars(place_of(mode)), mode);
 }
 
-/// Relies on the mode that it had set.
+/// Relies on the mode that it set earlier.
 product_result own_product(user& by, cublasPointerMode_t mine, std::size_t apart = 1) {
   return sgemm_with(by, new_scalars(place_of(mine), apart), mine);
 }
 
-/// Sets a mode, and restores the one before.
+/// Sets a mode, and restores the previous one.
 class pointer_mode_guard {
  public:
   pointer_mode_guard(cublasHandle_t handle, cublasPointerMode_t mode) : handle_(handle) {
@@ -193,7 +193,7 @@ void misplaced(trial& t, cublasPointerMode_t mode, place where) {
   });
 }
 
-/// This user has set its mode once and for all.
+/// This user set its mode once, at the beginning.
 void left_behind(trial& t, cublasPointerMode_t mine) {
   t.open_context();
   user by;
@@ -273,7 +273,7 @@ failure_case pointer_mode() {
   c.add("host_mode_left", arm_kind::fault, "another user of the handle leaves host mode behind",
         [](trial& t) { left_behind(t, CUBLAS_POINTER_MODE_DEVICE); });
 
-  // Not against device_mode_left, which need not fail where the device reads the host's pageable memory.
+  // Not for device_mode_left, which need not fail if the device can read pageable host memory.
   const auto remedy = [&](const char* name, const char* words, void (*work)(user&, cublasPointerMode_t)) {
     c.add(name, arm_kind::remedy, words, [=](trial& t) { with_either_mode(t, words, work); }).against =
         "host_mode_left";

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What fails   Complex routines whose alpha or beta is aligned to its parts only: 8 bytes for two doubles, 4 for two floats.
+// What fails   Complex routines with alpha or beta aligned only to its parts: 8 bytes for two doubles, 4 for two floats.
 // Why          cuDoubleComplex is aligned to 16 bytes and cuComplex to 8; the complex types of C, C++, Fortran, Rust and NumPy to half of
-//              that. A pointer to one cast to the other is right or wrong by where the compiler happens to put the number, and code
-//              that trusts the type may read it in one instruction that wants the alignment.
+//              that. A pointer cast between them is right only if the compiler happened to align the number. Code that trusts the type may
+//              read it by one aligned instruction.
 // Documented   cuComplex.h and vector_types.h, by the types. Reported: SIGSEGV in cublasZgeam, tenferro-rs#1870.
 // Measured     On x86-64 two doubles on the host crash cublasZgeam and cublasZaxpy (SIGSEGV), not cublasZgemm; on the device they end
 //              the kernel of each with a misaligned address. Two floats on the host do no harm, and leave nothing to clear.
@@ -23,7 +23,7 @@ namespace cufault {
 namespace {
 
 constexpr int n = 16;
-constexpr double alpha = 2, beta = 1;  // axpy has no beta: 1 makes it the same work
+constexpr double alpha = 2, beta = 1;  // axpy has no beta: 1 makes the work equal
 
 /// Operands of one type. Every routine computes C = alpha A + beta B with them.
 struct operands {
@@ -98,7 +98,7 @@ constexpr std::array subjects{subject{"double_complex", "two doubles on the host
                               subject{"double_complex_on_device", "two doubles on the device", CUDA_C_64F,
                                       sizeof(double), CUBLAS_POINTER_MODE_DEVICE, &of_doubles}};
 
-/// alpha and beta, each `off_by` bytes behind a multiple of 64, in the memory that the mode asks for.
+/// alpha and beta, each `off_by` bytes after a multiple of 64, in the memory of the mode.
 class scalars {
  public:
   scalars(const subject& of, std::size_t alpha_off_by, std::size_t beta_off_by) {

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What fails   cublasCreate, where the program has taken all device memory before: the code of a page.
-// Why          The handle and its workspace are device memory, too.
+// What fails   cublasCreate after the program has taken all device memory: the code of a page.
+// Why          The handle and its workspace need device memory too.
 // Documented   cuBLAS documentation, CUBLAS_STATUS_ALLOC_FAILED; F-MEM-01.
 // Measured     H200, cuBLAS 13.1.0: ALLOC_FAILED; one trial an arm. memory.create_under_pressure varies the free memory.
 // What helps   The corrected code: the handle first, and room for libraries.

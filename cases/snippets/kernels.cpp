@@ -1,14 +1,14 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What fails   Kernels with mistakes that programs make, and a product behind one: the code of the pages of the errors that end a context.
-// Why          An index that nobody checks, vectors at an odd address, an assertion, a trap.
+// What fails   Kernels with common mistakes, and a product after one: the code of the pages of the errors that end a context.
+// Why          An unchecked index, vectors at an odd address, an assertion, a trap.
 // Documented   CUDA Runtime API, cudaError_t 700, 710, 716 and 719; F-STK-01 to F-STK-04.
 // Measured     H200, cuBLAS 13.1.0: each returns the status of its page; one trial an arm. sticky.device_fault varies the calls.
 // What helps   The corrected code beside each.
 #include "cases/snippets/snippet.hpp"
 
-/// Of kernels.cu. `in` and `out`: n floats on the device; a, b and c: row-major, m x k, k x n and m x n.
+/// Functions of kernels.cu. `in` and `out`: n floats on the device; a, b and c: row-major, m x k, k x n and m x n.
 namespace cufault::snippets {
 using doubling = cudaError_t(int n, const float* in, float* out);
 using product = cublasStatus_t(cublasHandle_t handle, int m, int n, int k, const float* a, const float* b,

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// Code of pages that has kernels; kernels.cpp says what it gets.
+// Code of pages that has kernels; kernels.cpp describes its arguments.
 #include <cublas_v2.h>
 #include <cuda_runtime.h>
 

@@ -11,11 +11,11 @@
 #include <string>
 #include <vector>
 
-/// Code of pages (reports/pages/messages): what a user would write, between the lines `// [NAME fails]`, `// [NAME corrected]` and
-/// `// [end]`. This is the seam between it and a trial.
+/// Connects code of pages to a trial (reports/pages/messages). A page shows the lines between `// [NAME fails]` or `// [NAME corrected]`
+/// and `// [end]`.
 namespace cufault {
 
-/// Small whole numbers on the device, whose products are exact, and what is expected of the output.
+/// Small whole numbers on the device, whose products are exact, and the expected output.
 class snippet_operands {
  public:
   snippet_operands(int rows, int columns, int inner) : m(rows), n(columns), k(inner) {
@@ -23,7 +23,7 @@ class snippet_operands {
     const std::array<std::size_t, 3> sizes{size(m, k), size(k, n), size(m, n)};
     const std::array<float**, 3> to{&a, &b, &c};
     for (std::size_t i = 0; i < sizes.size(); ++i) {
-      host_[i].assign(sizes[i], -1);  // the output is poisoned
+      host_[i].assign(sizes[i], -1);  // poisons the output
       if (i < 2)
         for (float& x : host_[i]) x = static_cast<float>(random() % 8);
       CUFAULT_REQUIRE(cudaMalloc(to[i], sizes[i] * sizeof(float)));
@@ -45,7 +45,7 @@ class snippet_operands {
   [[nodiscard]] bool is_copy() const {
     return output_is([&](std::size_t at) { return host_c[at]; });
   }
-  /// Of a, but for its first element, a header.
+  /// The output is twice a, without its first element, a header.
   [[nodiscard]] bool is_double() const {
     return output_is([&](std::size_t at) { return 2 * host_[0][at]; }, 1);
   }
@@ -70,7 +70,7 @@ class snippet_operands {
   std::array<std::vector<float>, 3> host_{};
 };
 
-/// What the code returned: a status of cuBLAS, or one of the CUDA runtime.
+/// Result of the code: a status of cuBLAS or of the CUDA runtime.
 struct snippet_status {
   snippet_status(cublasStatus_t s) : of_cublas(s) {}
   snippet_status(cudaError_t s) : of_cuda(s) {}
@@ -78,7 +78,7 @@ struct snippet_status {
   cudaError_t of_cuda = cudaSuccess;
 };
 
-/// Code that fails, and the same code corrected.
+/// Failing code, and the same code corrected.
 struct snippet {
   const char* name;
   const char* summary;  ///< the mistake
@@ -102,7 +102,7 @@ inline void run_snippet(trial& t, const snippet& s, bool corrected) {
   });
 }
 
-/// Of each an arm NAME and an arm NAME_corrected.
+/// Each snippet becomes an arm NAME and an arm NAME_corrected.
 inline failure_case case_of_snippets(const char* name, const char* summary,
                                      const std::vector<snippet>& snippets) {
   failure_case c;

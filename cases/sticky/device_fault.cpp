@@ -1,11 +1,9 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What fails   Most calls after a kernel of the program itself broke: an assertion on an index, an illegal
-//              address, a misaligned one, a trap. The call that shows it is an innocent one: cublasCreate, a
-//              product, an allocation.
-// Why          Such an error belongs to the context and stays, and it arrives when the kernel runs, not when
-//              it is launched.
+// What fails   Most calls after a kernel of the program failed: an assertion on an index, an illegal address, a misaligned one, a trap. An
+//              unrelated call reports it: cublasCreate, a product, an allocation.
+// Why          Such an error stays in the context, and arrives when the kernel runs, not at its launch.
 // Documented   CUDA Runtime API, cudaError_t 700, 710, 716 and 719: the process must be terminated and
 //              relaunched. Reported as cuBLAS failures of several names: pytorch#44624, pytorch#98975,
 //              serve#1993, LMFlow#114, cuda-samples#108; as a server that goes on answering: ds4#759.
@@ -28,7 +26,7 @@
 namespace cufault {
 namespace {
 
-/// What a kernel can do to its context.
+/// Damage that a kernel can do to its context.
 struct damage {
   device_fault which;
   const char* name;
@@ -45,7 +43,7 @@ constexpr std::array damages{
 /// When the error arrives: while the next calls are made, or after them, unless they wait for the device.
 enum class arrival { any_moment, later };
 
-/// What a program has in hand when one of its kernels breaks: handles that have worked, and operands.
+/// A program's objects when one of its kernels fails: used handles, and operands.
 struct equipment {
   cublasHandle_t handle = nullptr;
   cublasLtHandle_t lt = nullptr;
@@ -71,7 +69,7 @@ cublasStatus_t lt_matmul(equipment& ready) {
   return ready.problem.multiply(ready.lt, ready.operands);
 }
 
-/// Calls that did nothing wrong.
+/// Valid calls, which did not cause the error.
 void innocent_calls(equipment& ready) {
   CUFAULT_OBSERVE_AS("cublasSgemm", "split_k_unchecked", sgemm(ready.handle, ready.operands));
   CUFAULT_OBSERVE_AS("cublasLtMatmul", "first_algorithm_unchecked", lt_matmul(ready));
@@ -84,14 +82,14 @@ void innocent_calls(equipment& ready) {
   CUFAULT_OBSERVE(cublasDestroy(ready.handle));
 }
 
-/// What lies in its buffer after a request is the answer.
+/// A server whose answer is whatever its buffer holds after a request.
 class server {
  public:
   server() {
     CUFAULT_REQUIRE(cublasCreate(&handle_));
     CUFAULT_REQUIRE(cudaMalloc(&on_device_, 2 * sizeof(float)));
   }
-  /// The square of the question, by cuBLAS. Returns the first status that was not success, for those who look.
+  /// The square of the question, by cuBLAS. Returns the first failing status, for callers that check it.
   product_result answer(float question) {
     const float one = 1, zero = 0;
     product_result result;
@@ -113,7 +111,7 @@ class server {
 
 constexpr int requests = 10;
 
-/// Without a look at any status.
+/// Ignores every status.
 product_result answer_requests(server& careless) {
   product_result all;
   all.right = true;
@@ -129,7 +127,7 @@ void open(trial& t) {
   CUFAULT_REQUIRE(load_faults());
 }
 
-/// A kernel that stays inside of its table.
+/// A kernel that stays inside its table.
 void look_up_in_range() {
   constexpr std::size_t rows = 1000;
   float* table = nullptr;
@@ -150,7 +148,7 @@ void control(trial& t) {
 
 // ---- faults ----
 
-/// The kernel breaks and the program looks, as a check before cuBLAS would.
+/// The kernel fails and the program checks before it uses cuBLAS.
 void break_and_look(const damage& d) {
   CUFAULT_OBSERVE_AS("cudaLaunchKernelExC", "fault", launch_fault(d.which));
   CUFAULT_OBSERVE(cudaDeviceSynchronize());
@@ -172,13 +170,13 @@ void with_a_handle(trial& t, const damage& d) {
   innocent_calls(ready);
 }
 
-/// The kernel breaks and nobody looks: `innocent` observes one call, and the wait after it brings the error.
+/// The kernel fails without a check. `innocent` observes one call; the wait after it reports the error.
 template <class Call>
 void unchecked(trial& t, const damage& d, arrival when, Call&& innocent) {
   constexpr unsigned after_any_call_ms = 1000;
   cudaError_t launched = cudaSuccess;
   const printed_text printed = printed_by([&] {
-    // Not observed: telling it would give the kernel time.
+    // Not observed: reporting it would give the kernel time.
     launched = launch_fault(d.which, nullptr, when == arrival::later ? after_any_call_ms : 0);
     innocent();
     CUFAULT_OBSERVE(cudaDeviceSynchronize());
@@ -239,7 +237,7 @@ void answers_from_a_dead_context(trial& t) {
 
 // ---- remedies ----
 
-/// What the remedies and dead ends start with: a handle that has worked, and then nothing works.
+/// The first step of remedies and dead ends: a used handle, then a kernel that damages the context.
 cublasHandle_t break_context(const damage& d) {
   cublasHandle_t handle = nullptr, further = nullptr;
   CUFAULT_REQUIRE(load_faults());
@@ -264,8 +262,7 @@ void new_process(trial& t, const damage& d) {
 
 enum class index_check { none, on_the_host };
 
-/// Looks up three rows of a table of 1000. The last index is out of range: it is that on which the kernel of
-/// launch_fault() asserts.
+/// Looks up three rows of a table of 1000. The last index is out of range: the kernel of launch_fault() asserts on it.
 cudaError_t look_up(index_check check) {
   constexpr int rows = 1000;
   float* table = nullptr;
@@ -281,7 +278,7 @@ cudaError_t look_up(index_check check) {
   return cudaSuccess;
 }
 
-/// The same indices twice: unchecked, then, since nothing works in that process any more, checked in a new one.
+/// The same indices twice: unchecked, then checked in a new process, since nothing works in the old one.
 void index_checked_on_the_host(trial& t) {
   open(t);
   const bool checked = t.stage() > 0;

@@ -2,9 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What fails   A product whose k, or whose index into an operand, does not match what the buffers hold.
-// Why          cuBLAS is told addresses and leading dimensions, never sizes. A k that no leading dimension
-//              contradicts is read as asked; memory is mapped in granules, so that a read beyond the end of a
-//              buffer finds something there, or does not.
+// Why          cuBLAS gets addresses and leading dimensions, never sizes. It uses any k that no leading dimension contradicts. Memory is
+//              mapped in granules, so a read beyond a buffer may or may not find something.
 // Documented   cuBLAS documentation, cublas<t>gemm(): which leading dimensions are checked. Source documents
 //              say that shapes which do not conform cause an illegal memory access. llm.c#212: buffers too
 //              short, found by a memory checker only.
@@ -24,15 +23,14 @@
 namespace cufault {
 namespace {
 
-/// C = A B' by a program whose buffers are pieces of one block, as a caching allocator hands them out. A is
-/// m x k, B is n x k: since B is transposed, no leading dimension says how long k is. Behind both lies other
-/// data.
+/// C = A B' by a program whose buffers are pieces of one block, as from a caching allocator. A is m x k, B is n x k: B is transposed, so no
+/// leading dimension limits k. Other data follows both.
 class operands {
  public:
   static constexpr int m = 64, n = 48, k = 80;
   static constexpr int other_columns = 16;
 
-  /// `behind`: what the other data is.
+  /// `behind`: value of the other data.
   explicit operands(float behind) : a_(filled(m, behind)), b_(filled(n, behind)) {
     float* block = nullptr;
     CUFAULT_REQUIRE(cudaMalloc(&block, bytes()));
@@ -42,7 +40,7 @@ class operands {
     CUFAULT_REQUIRE(cudaMemcpy(block, a_.data(), a_.size() * sizeof(float), cudaMemcpyHostToDevice));
     CUFAULT_REQUIRE(
         cudaMemcpy(block + a_.size(), b_.data(), b_.size() * sizeof(float), cudaMemcpyHostToDevice));
-    CUFAULT_REQUIRE(cudaMemset(c, 0xff, c_elements * sizeof(float)));  // NaN: what is not written is wrong
+    CUFAULT_REQUIRE(cudaMemset(c, 0xff, c_elements * sizeof(float)));  // NaN: an unwritten element is wrong
   }
 
   [[nodiscard]] std::size_t bytes() const { return (a_.size() + b_.size() + c_elements) * sizeof(float); }
@@ -78,17 +76,17 @@ class operands {
 
 constexpr float stale = 1;
 constexpr int too_many_columns = operands::k + operands::other_columns;
-/// Gigabytes of columns: more than all that a trial has mapped.
+/// Gigabytes of columns: more than a trial has mapped.
 constexpr int columns_without_end = 1 << 24;
 
-/// Takes `columns` columns of A and B, from `first` on.
+/// Uses `columns` columns of A and B, from `first` on.
 cublasStatus_t multiply(cublasHandle_t handle, const operands& in, int columns, int first = 0) {
   const float one = 1, zero = 0;
   return cublasSgemm(handle, CUBLAS_OP_N, CUBLAS_OP_T, in.m, in.n, columns, &one, in.a + first * in.m, in.m,
                      in.b, in.n, &zero, in.c, in.m);
 }
 
-/// Waits, then tells whether C is the product that was meant.
+/// Waits, then checks that C is the intended product.
 product_result numbers(const operands& in) {
   product_result result;
   result.waited = cudaDeviceSynchronize();
@@ -123,7 +121,7 @@ void other_data_behind(trial& t) {
   too_long(operands(stale), handle, too_many_columns);
 }
 
-/// As in a test that starts with fresh, zeroed memory.
+/// Like a test that starts with new, zeroed memory.
 void zeros_behind(trial& t) {
   const cublasHandle_t handle = open(t);
   too_long(operands(0), handle, too_many_columns);
@@ -146,7 +144,7 @@ void far_beyond(trial& t) {
   too_long(operands(stale), handle, columns_without_end);
 }
 
-/// With B as it is stored untransposed, its leading dimension contradicts the k.
+/// With an untransposed B, the leading dimension contradicts the k.
 void contradicted(trial& t) {
   const cublasHandle_t handle = open(t);
   const operands in(stale);
@@ -185,7 +183,7 @@ void right_k(trial& t) {
   CUFAULT_OBSERVE_AS("cudaDeviceSynchronize", "numbers_of_product", numbers(in));
 }
 
-/// The same two products twice: unchecked, then, since nothing works in that process any more, checked in a new one.
+/// The same two products twice: unchecked, then checked in a new process, since nothing works in the old one.
 void checked_on_the_host(trial& t) {
   const cublasHandle_t handle = open(t);
   const operands in(stale);

@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What fails   A program that looks for CUDA errors only after its cuBLAS calls, and blames them.
-// Why          A launch that the runtime refuses does nothing and damages nothing, but leaves its error
-//              behind, until somebody asks for it.
+// What fails   A program that checks for CUDA errors only after its cuBLAS calls, and blames these.
+// Why          A launch that the runtime refuses does and damages nothing, but leaves its error until somebody asks for it.
 // Documented   CUDA Runtime API, cudaGetLastError and cudaPeekAtLastError; cudaError_t 701, and 9 for too many
 //              threads or too much shared memory. Reported with cuBLAS as the one that seemed to fail:
 //              CUDAnative.jl#293, TensorRT-YOLO#11, infer#6.
@@ -21,7 +20,7 @@
 namespace cufault {
 namespace {
 
-// The kernel of a refused launch, with one thread and no shared memory: there is nothing to refuse.
+// The kernel of a refused launch with one thread and no shared memory, which is not refused.
 cudaError_t same_kernel_in_one_thread() {
   if (const cudaError_t e = launch_delay(nullptr, 0)) return e;
   return cudaDeviceSynchronize();
@@ -58,7 +57,7 @@ void open(trial& t) {
   CUFAULT_REQUIRE(load_faults());
 }
 
-/// What a left-over error might make fail.
+/// Calls that a left-over error might make fail.
 void work_with_cublas() {
   cublasHandle_t handle = nullptr;
   CUFAULT_OBSERVE(cublasCreate(&handle));
@@ -86,7 +85,7 @@ void unchecked(trial& t, const refusal& r) {
   CUFAULT_OBSERVE(cudaPeekAtLastError());
 }
 
-/// As a program would that checks after cuBLAS and nowhere else.
+/// Like a program that checks after cuBLAS and nowhere else.
 void blamed(trial& t, const refusal& r) {
   open(t);
   cublasHandle_t const handle = new_handle();

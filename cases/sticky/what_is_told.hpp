@@ -7,10 +7,10 @@
 
 #include <string_view>
 
-/// What the cases about errors share: what a text tells of an error.
+/// Shared by the cases about errors: what a text tells about an error.
 namespace cufault {
 
-/// How much a text names of the place of a launch_fault() in the source: file and line, kernel, thread.
+/// How much of the place of a launch_fault() a text names: file and line, kernel, thread.
 inline int places_named_in(std::string_view text) {
   int named = 0;
   for (const char* const by : {"faults.cu:", "break_down", "thread: ["})
@@ -18,7 +18,7 @@ inline int places_named_in(std::string_view text) {
   return named;
 }
 
-/// For rules of claims. What is 0 is left out: these trials are many.
+/// For rules of claims. Omits zeros, because these trials are many.
 inline void measure_places(trial& t, const printed_text& printed) {
   if (const int named = places_named_in(printed.err); named > 0)
     t.measure("places in the source that stderr names", named);

@@ -1,10 +1,8 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What fails   Calls with a bad argument, and calls after a kernel broke. What counts here is what a user can
-//              read then.
-// Why          A status is one word. Whatever else there is to know is printed, or logged where logging is
-//              on, or said nowhere.
+// What fails   Calls with a bad argument, and calls after a kernel failed. This case records what a user can read then.
+// Why          A status is one word. All other information is printed, or logged if logging is on, or missing.
 // Documented   cuBLAS documentation, cublasGetStatusString() and cuBLASLt Logging; CUDA C++ Programming
 //              Guide, Assertion. Reported: a line with a parameter's number, tensorflow#25761, dbcsr#28,
 //              fast.cu#14; a line of cuBLASLt's log that names the mismatch, CUDALibrarySamples#185.
@@ -47,7 +45,7 @@ cublasStatus_t multiply_with_small_lda(cublasHandle_t handle) {
                      too_small, on_device.b, shape::ldb, &zero, on_device.c, shape::ldc);
 }
 
-/// Asks cuBLASLt for an algorithm; what its layouts may get wrong is the caller's.
+/// Asks cuBLASLt for an algorithm; the caller may make its layouts wrong.
 cublasStatus_t lt_heuristic(cublasLtHandle_t lt, int lda, int rows_of_b) {
   cublasLtMatmulDesc_t operation = nullptr;
   cublasLtMatrixLayout_t a = nullptr, b = nullptr, c = nullptr;
@@ -67,7 +65,7 @@ cublasStatus_t lt_heuristic(cublasLtHandle_t lt, int lda, int rows_of_b) {
   return status;
 }
 
-/// What cuBLASLt has logged since the last call of listen().
+/// Messages of cuBLASLt since the last call of listen().
 std::string& logged() {
   static std::string lines;
   return lines;
@@ -105,7 +103,7 @@ void small_lda(trial& t) {
   t.note("cublasGetStatusString", cublasGetStatusString(status));
 }
 
-/// What cuBLASLt says with its logging on, which is the harness's doing, is in the library's log.
+/// The harness turns logging on, so the library's log has cuBLASLt's message.
 void lt_refuses(trial& t, int lda, int rows_of_b) {
   const cublasLtHandle_t lt = lt_handle_here(t);
   const cublasStatus_t status =
@@ -121,7 +119,7 @@ void lt_inner_extents(trial& t) {
   lt_refuses(t, shape::lda, shape::k + 1);
 }
 
-/// What a broken kernel lets the user read, and what the innocent cublasCreate after it does.
+/// What a failing kernel lets the user read, and the result of the unrelated cublasCreate after it.
 void broken_kernel(trial& t, device_fault which) {
   t.open_context();
   CUFAULT_REQUIRE(load_faults());

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// Tables of Python frameworks: the arms that they become, and what frameworks/python has for them. Trials with small fakes of the frameworks.
+// Tables of Python frameworks: their arms, and the implementation in frameworks/python. Trials run with small fakes of the frameworks.
 #include "reports/model/frameworks.hpp"
 
 #include "harness/model/case.hpp"
@@ -26,7 +26,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-/// What run_trials.py reports, by a Python without site-packages.
+/// Reports of run_trials.py, by a Python without site-packages.
 std::string reported(const std::vector<std::string>& words, spawn_options options = {},
                      const fs::path& scripts = FRAMEWORKS) {
   options.argv = {PYTHON3, "-S", "-B", scripts / "run_trials.py"};
@@ -99,7 +99,7 @@ TEST(tables_of_frameworks, become_arms) {
   EXPECT_EQ(find_arm("jax.injected", "later_matmul.event+retry"), nullptr);
 }
 
-/// What a trial reports whose forked process does this, in `how` it is forked.
+/// Reports of a trial that forks in the way `how` and does this in the child.
 std::string reported_of_forked(const std::string& how) {
   const std::string script = "import sys; sys.path.insert(0, '" FRAMEWORKS R"py(')
 import os, time
@@ -186,7 +186,7 @@ class fakes_of_frameworks : public testing::Test {
   const temporary_folder folder{"cufault-frameworks-test-"};
 };
 
-/// A torch whose products are calls of a cuBLAS of the injector's tests.
+/// A torch whose products call a cuBLAS of the injector's tests.
 class torch_with_cublas : public fakes_of_frameworks {
  protected:
   void SetUp() override {
@@ -257,7 +257,7 @@ TEST_F(torch_with_cublas, is_not_provoked_without_the_library_in_front) {
   EXPECT_THAT(injected("matmul.cuda_malloc", {"cublas"}), HasSubstr("libcufault_cudart.so is not preloaded"));
 }
 
-/// A CuPy in which nothing works, and whose runtime has an error.
+/// A CuPy in which everything fails, and whose runtime has an error.
 class cupy_with_an_error : public fakes_of_frameworks {
  protected:
   void SetUp() override {

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// What every operation of cases/operations must be, of all that are linked into the program. None is made: that takes a GPU.
+// Requirements on every linked operation of cases/operations. None is made, since that needs a GPU.
 #include "harness/kit/operation.hpp"
 
 #include <gtest/gtest.h>

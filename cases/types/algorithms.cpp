@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What fails   cublasLtMatmul with an algorithm that does not fit: less workspace than it was chosen for, another product than it was
-//              chosen for, none at all; C in the place of D under another description; and grouped products with scalars on the device.
-// Why          What the heuristic returns holds for the descriptions and the workspace that it was asked with; an address cannot be told
-//              from it. A result in place can only be right where C is what D is.
+// What fails   cublasLtMatmul with an unsuitable algorithm: given less workspace than it was chosen for, chosen for another product, or
+//              none; C in the place of D under another description; grouped products with scalars on the device.
+// Why          An algorithm of the heuristic is valid for the descriptions and workspace of the query; its parameters do not show that. A
+//              result in place can be right only if C and D have one description.
 // Documented   Header, cublasLtMatmul (INVALID_VALUE: a workspace smaller than the algorithm needs) and cublasLtMatmulAlgoCheck (what it
 //              refuses will not run; what it takes may still fail, over alignment). cuBLAS documentation: without an algorithm one is
 //              chosen with default preferences; a raft#3106 comment says INVALID_VALUE. Release notes: since 13.0 Update 2 C == D with
@@ -50,7 +50,7 @@ product_result multiply_with_what_it_says(long_sum& sum, const workbench& on,
                   {on.workspace, chosen.workspaceSize});
 }
 
-/// Asks for algorithms that sum up in the compute type, outside of D.
+/// Queries algorithms that sum up in the compute type, outside of D.
 status_record query_for_sums_in_workspace(lt_problem& problem, cublasLtHandle_t lt,
                                           std::size_t workspace_bytes) {
   set_attribute(problem.preference(), CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
@@ -63,7 +63,7 @@ status_record query_for_sums_in_workspace(lt_problem& problem, cublasLtHandle_t 
 
 // ---- reuse ----
 
-/// A product that an algorithm is used for.
+/// A product that uses an algorithm.
 struct use {
   std::string words;
   argument_check::product described;
@@ -101,7 +101,7 @@ std::vector<use> other_uses() {
   };
 }
 
-/// An algorithm for FP16, without a workspace, for operands at 256 bytes' alignment.
+/// An algorithm for FP16, without a workspace, for operands aligned to 256 bytes.
 struct stale_algorithm {
   cublasLtHandle_t lt = new_lt_handle();
   cublasLtMatmulAlgo_t algorithm{};
@@ -122,7 +122,7 @@ struct stale_algorithm {
   }
 };
 
-/// A row that asks, and one that does not.
+/// A row with a check before the call, and one without.
 void reuse(const stale_algorithm& stale, const use& u, bool ask) {
   checked_product p(u.described, u.how);
   lt_problem problem(p.described());
@@ -136,7 +136,7 @@ void reuse(const stale_algorithm& stale, const use& u, bool ask) {
   }
 }
 
-/// Asks first; a fresh query where the algorithm is refused, and for addresses of less alignment than it was chosen for.
+/// Checks first. Queries again if the algorithm is refused, or chosen for more alignment than the addresses have.
 product_result multiply_after_check(const stale_algorithm& stale, const use& u) {
   checked_product p(u.described, u.how);
   lt_problem problem(p.described());
@@ -175,7 +175,7 @@ void multiply_placed(cublasLtHandle_t lt, const placement& how) {
   checked_product p(described, {.beta = how.beta});
   lt_problem problem(p.described());
   if (!how.same_description) {
-    problem.own_d();  // a layout of its own, before C's is changed
+    problem.own_d();  // separate, before C's layout changes
     set_attribute(problem.c(), CUBLASLT_MATRIX_LAYOUT_LD, described.m);
   }
   lt_operands operands = p.operands();
@@ -266,12 +266,12 @@ void smaller_workspace(trial& t) {
   multiply("cublasLtMatmul with a workspace of no bytes", sum, on.lt, chosen, {on.workspace, 0});
   multiply("cublasLtMatmul with a byte less than the algorithm says", sum, on.lt, chosen,
            {on.workspace, chosen.workspaceSize - 1});
-  // Last: it is the one that may write where nothing is.
+  // Last, because it may write to invalid memory.
   multiply("cublasLtMatmul with the size that the algorithm says, but no pointer", sum, on.lt, chosen,
            {nullptr, chosen.workspaceSize});
 }
 
-/// Whether the mask has kept algorithms out that do not split k.
+/// Measures whether the mask excluded algorithms that do not split k.
 void measure_parts(trial& t, const lt_problem& problem, const char* words) {
   if (problem.results().empty()) return;
   std::int32_t parts = 0;
@@ -350,7 +350,7 @@ void ask_for_what_there_is(trial& t) {
   t.apply("a query for no workspace");
   const auto ask = [&] { return sum.problem.heuristic(lt, 0); };
   if (CUFAULT_OBSERVE_AS("cublasLtMatmulAlgoGetHeuristic", "", ask()) != CUBLAS_STATUS_SUCCESS) return;
-  if (sum.problem.results().empty()) return;  // nothing to multiply with: not cleared
+  if (sum.problem.results().empty()) return;  // without an algorithm nothing is cleared
   const auto fitting = sum.problem.results().front();
   multiply("cublasLtMatmul with no workspace", sum, lt, fitting, no_workspace);
 }
@@ -375,7 +375,7 @@ void check_first(trial& t) {
   for (const use& u : other_uses()) {
     const auto result = observe_call(product_named(u.words + " after check"),
                                      [&] { return multiply_after_check(algorithm, u); });
-    if (!result.ok()) return;  // it may have damaged the context
+    if (!result.ok()) return;  // the context may be damaged
   }
 }
 

@@ -1,23 +1,21 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What fails   Products with an operand, a bias vector or a workspace at an address that is not aligned: to its element, or to the
-//              16 bytes at a time in which fast kernels read and write. What comes of it is a status, numbers, or an error of the
-//              kernel that damages the context.
-// Why          cuBLAS sees the addresses and can choose a kernel that does with them. cuBLASLt chooses before it sees any: the
-//              heuristic takes 256 bytes for granted unless it is told less, and cublasLtMatmul has to notice.
+// What fails   Products with an operand, bias vector or workspace at a misaligned address: not aligned to its element, or to the 16 bytes
+//              that fast kernels access at once. The result is a status, wrong numbers, or a kernel error that damages the context.
+// Why          cuBLAS sees the addresses and can choose a suitable kernel. cuBLASLt chooses before it gets any: the heuristic assumes 256
+//              bytes unless told otherwise, and cublasLtMatmul has to check.
 // Documented   One source document says CUBLAS_STATUS_INVALID_VALUE (S3-1). cuBLAS documentation,
 //              cublasLtMatmulPreferenceAttributes_t: alignments of A to D, by default 256; cublasLtMatmul: rules for 8-bit types,
 //              an aligned workspace. Release notes (RN-06, CUB-9577, CUB-9585, CUB-9599): checks of alignment that cublasLtMatmul
 //              lacks. Reported: pytorch#98975, onnxruntime#16130, llama.cpp#4075; of the bias, which no attribute speaks of,
 //              pytorch#194497 (compute capability 7.5) and marian-dev#778 (8.0, CUDA 11).
-// Measured     H200, cuBLAS 13.1.0: cublasSgemm and cublasGemmEx take whatever is aligned to its element, 8-bit integers to 4 bytes, and
-//              refuse the rest with NOT_SUPPORTED (what other routines do: arguments/). cuBLASLt that is not told refuses with NOT_SUPPORTED what its algorithm does not take, but for D
-//              in single precision off by 1 or 2 bytes: cudaErrorMisalignedAddress (in arguments.lt for A and B as well). Told, it does as
-//              cuBLAS; FP8 wants 16 bytes.
-//              INVALID_VALUE come a bias off its element and a workspace off 256 bytes only. A bias at any element is right.
-// What helps   Recommended: telling the heuristic the true alignment; copies at aligned addresses. Tried besides: another handle, as a
-//              dead end.
+// Measured     H200, cuBLAS 13.1.0: cublasSgemm and cublasGemmEx accept an address aligned to its element, 8-bit integers to 4 bytes, and
+//              refuse the rest with NOT_SUPPORTED (other routines: arguments/). cuBLASLt that is not told the alignment refuses with
+//              NOT_SUPPORTED what its algorithm does not accept. Exception: D in single precision off by 1 or 2 bytes gives
+//              cudaErrorMisalignedAddress (in arguments.lt A and B too). Told, it does as cuBLAS; FP8 needs 16 bytes. Only a bias off its
+//              element and a workspace off 256 bytes are INVALID_VALUE. A bias at any element is right.
+// What helps   Recommended: telling the heuristic the true alignment; copies at aligned addresses. Another handle is tried as a dead end.
 #include "cases/types/product_table.hpp"
 #include "harness/kit/lt_problem.hpp"
 
@@ -47,7 +45,7 @@ constexpr std::array all_operands{
     operands{"int8", {CUDA_R_8I, CUDA_R_8I, CUDA_R_32I, CUBLAS_COMPUTE_32I, CUDA_R_32I}},
     operands{"fp8", {CUDA_R_8F_E4M3, CUDA_R_8F_E4M3, CUDA_R_16BF}, 89}};
 
-/// Bytes that A, B and C are off. Extents are large enough for kernels that read 16 bytes at a time; the sums stay exact.
+/// Offsets of A, B and C in bytes. Extents are large enough for kernels that access 16 bytes at once; the sums stay exact.
 using offsets = std::array<std::size_t, 3>;
 checked_product new_product(entry function, const operands& of, const offsets& off_by) {
   if (trial::current().compute_capability() < of.least_capability)
@@ -71,7 +69,7 @@ row by_sgemm(const std::string& words, const offsets& off_by = {}) {
   });
 }
 
-/// Returns the alignment that the algorithm wants and the first operand that has less; nothing where all have it.
+/// Returns the alignment that the algorithm needs and the first operand with less; empty if all have it.
 fact_map missing_alignment(const lt_problem& problem, const checked_product& work) {
   if (problem.results().empty()) return {};
   struct needed {
@@ -93,7 +91,7 @@ fact_map missing_alignment(const lt_problem& problem, const checked_product& wor
   return {};
 }
 
-/// Whether the heuristic is told how little aligned the addresses are.
+/// Whether the heuristic is told the true alignment.
 enum class heuristic { not_told, told };
 using enum heuristic;
 
@@ -163,7 +161,7 @@ product_result multiply_aligned_copies(const workbench& on) {
 
 constexpr std::array<std::size_t, 5> steps{1, 2, 4, 8, 16};
 
-/// The rows that `make` returns for each operand off by each step.
+/// The rows that `make` returns for each operand and each offset.
 template <class Make>
 rows misaligned(const Make& make) {
   return rows_for(std::array<std::size_t, 3>{0, 1, 2}, [&](std::size_t operand) {
@@ -220,7 +218,7 @@ failure_case alignment() {
         rows_for(steps, in_workspace) + rows{in_workspace(128)});
 
   const auto all_off = [](heuristic how) { return by_lt(fp16, " A, B and C off by 2", {2, 2, 2}, how); };
-  // Half an element off: no kernel can read that as it is.
+  // Half an element off: no kernel can read it in place.
   const row odd_address = by_gemm_ex(fp16, " A off by 1", {1, 0, 0});
   c.remedy_apart("told", "operands off by 2 bytes, then the heuristic is told of it", {all_off(not_told)},
                  "tell the heuristic the true alignment", {all_off(told)});

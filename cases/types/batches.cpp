@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What fails   Batches: more than 65535 products in a call, counts that differ between the descriptions of cuBLASLt's matrices, and one
-//              column of C for all columns of D.
-// Why          A grid has 65535 blocks in its third dimension. Supposed: cuBLASLt takes the count from one of several
-//              descriptions; a leading dimension of 0 is a broadcast, which not every kernel reads right.
+// What fails   Batches: more than 65535 products in a call, different counts in the descriptions of cuBLASLt's matrices, and one column of
+//              C for all columns of D.
+// Why          A grid has 65535 blocks in its third dimension. Supposed: cuBLASLt takes the count from one of several descriptions; a
+//              leading dimension of 0 is a broadcast, which not every kernel reads correctly.
 // Documented   Release notes: batches above 65535 are split by cuBLAS since 12.2 Update 2; before 13.1 different counts of A and B are
 //              not rejected (5645772); before 13.2 a C of leading dimension 0 gives wrong results (5845724). Users: tensorflow#44175
 //              (many products, cuBLASLt of 2020; mlx#3858 and cutlass#1369 are of kernels of their own), CUDALibrarySamples#185 (counts).
@@ -35,7 +35,7 @@ class many {
   explicit many(std::int64_t count)
       : p_(tiny(count)), a_(pointers(p_.a, 0)), b_(pointers(p_.b, 1)), c_(pointers(p_.c, 2)) {}
 
-  /// At most `at_a_time` products a call.
+  /// At most `at_a_time` products in a call.
   product_result strided(cublasHandle_t handle, std::int64_t at_a_time) {
     const auto& d = p_.described();
     return in_parts(at_a_time, [&](std::int64_t first, int count) {
@@ -65,7 +65,7 @@ class many {
   const float* one() { return static_cast<const float*>(p_.alpha()); }
   const float* zero() { return static_cast<const float*>(p_.beta()); }
 
-  /// Given back by the end of the process.
+  /// Released by the end of the process.
   float** pointers(const guarded_array& of, int operand) const {
     const auto& d = p_.described();
     const std::array strides{d.a.stride, d.b.stride, d.c.stride};
@@ -107,7 +107,7 @@ constexpr std::array too_many{most_in_grid + 1, std::int64_t{70'000}};
 
 // ---- counts ----
 
-/// Counts in the layouts of A, B and C. The layout of C is that of D, too.
+/// Counts in the layouts of A, B and C. D has the layout of C.
 struct counts {
   const char* words;
   std::int32_t a, b, c;
@@ -117,7 +117,7 @@ constexpr std::array differing_counts{
     counts{"2 on A alone", 2, 1, 1}, counts{"2 on A and C, 1 on B", 2, 1, 2},
     counts{"2 on B and C, 1 on A", 1, 2, 2}, counts{"2 on A and B, 1 on C", 2, 2, 1}};
 
-/// Two products are meant, and there is memory for both, whatever is said.
+/// Intends two products, with memory for both, whatever the counts say.
 void multiply_batch(cublasLtHandle_t lt, const counts& said) {
   argument_check::product two;
   two.m = 96, two.n = 80, two.k = 64, two.batch = 2;
@@ -147,10 +147,10 @@ constexpr std::array broadcasts{broadcast{"FP32", CUDA_R_32F}, broadcast{"FP16",
 
 enum class c_is { one_column, written_out };
 
-/// The least, and one that fills a GPU: other kernels. Sums stay exact as long as k is no longer.
+/// The smallest, and one that fills a GPU and so uses other kernels. Sums stay exact up to this k.
 constexpr std::array broadcast_extents{extents{96, 80, 64}, extents{1024, 768, 64}};
 
-/// By each algorithm that the heuristic knows without a workspace, up to the first that fails.
+/// By each algorithm of the heuristic without a workspace, up to the first failure.
 product_result by_every_algorithm(cublasLtHandle_t lt, lt_problem& problem, chosen_product& sum,
                                   const void* c) {
   product_result result;
@@ -185,7 +185,7 @@ void multiply_and_add_column(cublasLtHandle_t lt, const broadcast& of, const ext
   constexpr double beta = 1;
   chosen_product sum(described, of_a, of_b, multiplied(described, 1, of_a, of_b, beta, columns), beta);
   lt_problem problem(sum.described());
-  problem.own_d();  // a layout of its own, before C's is changed
+  problem.own_d();  // separate, before C's layout changes
   if (how == c_is::one_column) set_attribute(problem.c(), CUBLASLT_MATRIX_LAYOUT_LD, std::int64_t{0});
   const auto& content = how == c_is::one_column ? column : columns;
   guarded_array c(of.type, content.size());

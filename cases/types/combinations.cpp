@@ -1,11 +1,10 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What fails   Products whose element types do not go together: A unlike B, a C or a compute type that the operands have no kernel
-//              for, numbers that name no type at all. Worse where such a product is accepted, and the operands are read as another
-//              type than they are, or the result is written as another.
-// Why          Kernels exist for a list of combinations only. Which combination a call names is checked against that list, by two
-//              libraries and at several places, and pointers have no type.
+// What fails   Products with unsuitable element types: A unlike B, a C or compute type without a kernel for the operands, numbers that name
+//              no type. Worse: a library may accept such a product and read operands, or write the result, as another type.
+// Why          Kernels exist for a list of combinations only. Two libraries check a call against that list, in several places, and pointers
+//              have no type.
 // Documented   cuBLAS documentation, cublasGemmEx and cublasLtMatmul: the tables of supported types; another combination is
 //              CUBLAS_STATUS_NOT_SUPPORTED, a type that is none CUBLAS_STATUS_INVALID_VALUE. One source document says
 //              INVALID_VALUE of all of them (S3-2), and that inputs and weights must have the same type (S3-11). Release notes,
@@ -64,7 +63,7 @@ constexpr std::array computes{
     named_compute{CUBLAS_COMPUTE_32F_PEDANTIC, "32F_PEDANTIC"},
     named_compute{CUBLAS_COMPUTE_64F_PEDANTIC, "64F_PEDANTIC"},
     named_compute{CUBLAS_COMPUTE_32I_PEDANTIC, "32I_PEDANTIC"},
-    // Not in the headers of CUDA 12.0.
+    // Missing in the headers of CUDA 12.0.
     named_compute{static_cast<cublasComputeType_t>(check_detail::compute_32f_emulated_16bfx9),
                   "32F_EMULATED_16BFX9"},
     named_compute{static_cast<cublasComputeType_t>(check_detail::compute_64f_emulated_fixedpoint),
@@ -72,7 +71,7 @@ constexpr std::array computes{
 constexpr std::span all_computes(computes);
 constexpr auto usual_computes = all_computes.first(4), single = all_computes.subspan(1, 1);
 
-/// "R_16F"
+/// E.g. "R_16F"
 std::string short_name(cudaDataType type) {
   const std::string whole = check_detail::type_name(type), prefix = "CUDA_";
   return whole.starts_with(prefix) ? whole.substr(prefix.size()) : whole;
@@ -88,7 +87,7 @@ std::string text_of(const combination& each) {
                                            : text;
 }
 
-/// The type that cublasGemmEx reads alpha and beta as.
+/// The type as which cublasGemmEx reads alpha and beta.
 cudaDataType usual_scalar(cublasComputeType_t compute, cudaDataType c) {
   const bool is_complex = c == CUDA_C_32F || c == CUDA_C_64F;
   switch (check_detail::computing_of(compute)) {
@@ -108,8 +107,8 @@ combination with_usual_scalar(entry function, cudaDataType a, cudaDataType b, cu
   return {function, {a, b, c, compute, usual_scalar(compute, c)}};
 }
 
-/// Calls cuBLASLt twice: with the first algorithm of the heuristic, and with none, so that cublasLtMatmul itself has to refuse what it does
-/// not support.
+/// Calls cuBLASLt twice: with the heuristic's first algorithm, and without one, so that cublasLtMatmul itself must refuse an unsupported
+/// combination.
 status_record multiply(const workbench& on, const combination& each) {
   checked_product work(turned_product(each.function, each.types));
   if (each.function != entry::cublas_lt) return record_of(work.by_gemm_ex(on.handle));
@@ -137,9 +136,9 @@ rows rows_of(const std::vector<combination>& combinations) {
 
 constexpr std::array both_functions{entry::cublas, entry::cublas_lt};
 
-// ---- tables of them ----
+// ---- tables of combinations ----
 
-/// All combinations of what is listed.
+/// All combinations of these lists.
 struct block {
   std::span<const cudaDataType> operands;
   bool mixed;                             ///< A unlike B too
@@ -166,7 +165,7 @@ constexpr std::array every_block{block{all_operands, false, all_results, all_com
                                  block{all_results, false, {}, all_computes},
                                  block{common, false, {}, usual_computes, scalar_types}};
 
-/// False for emulation in a library that is older than it: how that reads the number is no question of types.
+/// False for emulation in an older library: how that reads the number does not concern types.
 bool is_known(cublasComputeType_t compute) {
   constexpr std::size_t with_emulation = 130100;
   return compute < check_detail::compute_32f_emulated_16bfx9 || cublasLtGetVersion() >= with_emulation;
@@ -200,14 +199,14 @@ std::vector<combination> table(entry function, std::span<const block> blocks) {
   return all;
 }
 
-/// Is it in the documented tables?
+/// True if the documented tables contain it.
 bool is_documented(const combination& each) {
   const auto& [a, b, c, compute, scalar] = each.types;
   const int wanted = check_detail::scalar_for(each.function, compute, a, b, c);
   return wanted >= 0 && (each.function != entry::cublas_lt || wanted == scalar);
 }
 
-/// Whether the tables have A of the type with this compute type and any result.
+/// True if the tables have this type of A with this compute type and any result.
 bool takes(cublasComputeType_t compute, cudaDataType a) {
   return std::any_of(std::begin(check_detail::supported), std::end(check_detail::supported),
                      [=](const check_detail::combination& each) {
@@ -215,7 +214,7 @@ bool takes(cublasComputeType_t compute, cudaDataType a) {
                      });
 }
 
-/// Why the tables do not have this combination.
+/// Why the tables lack this combination.
 std::string mismatch_of(const combination& each) {
   const auto& [a, b, c, compute, scalar] = each.types;
   if (a != b) return "A unlike B";
@@ -226,7 +225,7 @@ std::string mismatch_of(const combination& each) {
   return "scalars that do not go with the rest";
 }
 
-// ---- what is predicted ----
+// ---- predictions ----
 
 std::string predicted(const combination& each, int capability) {
   auto p = turned_product(each.function, each.types);
@@ -243,7 +242,7 @@ std::string predicted(const combination& each, int capability) {
                                       : "RIGHT_NUMBERS";
 }
 
-/// Measures how many calls failed, by kind of call and outcome: "of no documented table, A unlike B: CUBLAS_STATUS_NOT_SUPPORTED".
+/// Measures the number of failed calls by kind and outcome: "of no documented table, A unlike B: CUBLAS_STATUS_NOT_SUPPORTED".
 void measure_failing(trial& t, std::string_view of,
                      const std::map<std::string, std::vector<std::string>>& kinds) {
   std::map<std::string, int> calls;
@@ -281,7 +280,7 @@ void every_combination(trial& t, entry function, std::span<const block> blocks) 
 
 // ---- controls ----
 
-/// Documented, and years old.
+/// A combination documented for years.
 void control(trial& t) {
   const workbench on = new_workbench(t);
   const int capability = t.compute_capability();
@@ -304,7 +303,7 @@ void control(trial& t) {
   observe_rows(on, rows_of(all));
 }
 
-// ---- numbers that name no type of the tables ----
+// ---- numbers of types outside the tables ----
 
 /// Operands are in single precision, and the call names another type.
 struct mistyped_product {
@@ -320,7 +319,7 @@ std::vector<mistyped_product> mistyped_products(entry function) {
   const auto none = [](int value) {
     return named{static_cast<cudaDataType>(value), fmt::format("of {}", value)};
   };
-  // What is read of the wider types is past the operands, and within their guards.
+  // Reads as wider types exceed the operands, but stay within their guards.
   const named elsewhere[]{{CUDA_R_8U, "R_8U"},
                           {CUDA_R_16I, "R_16I"},
                           {CUDA_R_16U, "R_16U"},
@@ -353,7 +352,7 @@ std::vector<mistyped_product> mistyped_products(entry function) {
   return all;
 }
 
-/// The first status that is not success.
+/// Returns the first failing status.
 cublasStatus_t tell(lt_problem& problem, const argument_check::product& told) {
   const auto of_layout = [](cublasLtMatrixLayout_t of, cudaDataType type) {
     return cublasLtMatrixLayoutSetAttribute(of, CUBLASLT_MATRIX_LAYOUT_TYPE, &type, sizeof type);
@@ -370,7 +369,7 @@ cublasStatus_t tell(lt_problem& problem, const argument_check::product& told) {
   return failed == std::end(each) ? CUBLAS_STATUS_SUCCESS : *failed;
 }
 
-/// Where it is accepted, right numbers mean that the type that was named was not read.
+/// If it is accepted, right numbers mean that the named type was not used.
 status_record multiply_as_told(const workbench& on, const mistyped_product& call) {
   checked_product work(turned_product(call.told.function,
                                       {CUDA_R_32F, CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F, CUDA_R_32F}));
@@ -432,7 +431,7 @@ std::vector<combination> mixed() {
   return all;
 }
 
-/// Combinations outside of the tables: other operands with a result in single precision, and operands in single precision with other results.
+/// Combinations outside the tables: other operands with a result in single precision, and operands in single precision with other results.
 std::vector<combination> around_single_precision() {
   std::vector<combination> outside;
   const auto add = [&](cudaDataType operands, cudaDataType result, cublasComputeType_t compute) {

@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What fails   Products of FP8 by cuBLASLt: operations other than TN, extents that are no multiple of 16, E5M2 by E5M2, FP8 results with
-//              a C of the wrong type, scale modes of another architecture, scale modes without factors, factors for matrices that take
-//              none, and factors at 4 mod 16.
-// Why          The tensor cores of 8.9 and 9.0 take both operands along k only; rows are loaded 16 bytes at a time; scales of 16 and 32
-//              elements are of 10.0. How much of that a call is refused for, and from where, differs between versions.
+// What fails   Products of FP8 by cuBLASLt: operations other than TN, extents not a multiple of 16, E5M2 by E5M2, FP8 results with a C of
+//              the wrong type, scale modes of another architecture or without factors, factors for matrices without a scale, and factors at
+//              4 mod 16.
+// Why          The tensor cores of 8.9 and 9.0 read both operands along k only; rows are loaded 16 bytes at a time; scales of 16 and 32
+//              elements need 10.0. Versions differ in what they refuse, and where.
 // Documented   cuBLAS documentation, cublasLtMatmul (FP8 kernels: dimensions and pointers of 16 bytes, TN on 8.9, 9.0 and 12.0, tables of
 //              types, tables of scaling modes); header, cublasLtMatmulMatrixScale_t. Release notes: since 13.0 a scale pointer on a
 //              matrix that does not take it is not supported; 12.9 to 13.1 want factors of a whole matrix at 16 bytes' alignment by
@@ -36,7 +36,7 @@ using namespace product_table;
 constexpr extents usual{96, 80, 64};
 constexpr cudaDataType e4m3 = CUDA_R_8F_E4M3, e5m2 = CUDA_R_8F_E5M2, bf16 = CUDA_R_16BF;
 
-/// Throws not_provoked where the device has no FP8.
+/// Throws not_provoked if the device has no FP8.
 workbench fp8_workbench(trial& t) {
   if (t.compute_capability() < 89)
     throw not_provoked("products of FP8 take a device of compute capability 8.9 or higher");
@@ -89,17 +89,17 @@ row multiply_padded(const extents& kept, const extents& to) {
 
 // ---- results ----
 
-/// Where C is, which a beta of 0 leaves unread.
+/// The place of C, which a beta of 0 leaves unread.
 enum class c_is { elsewhere, d_as_same, d_as_other };
 
 /// Each element of D is a sum of four products, which E4M3 holds exactly.
 row multiply_into_e4m3(const char* words, cudaDataType c, c_is where) {
   return [=](const workbench& on) {
     chosen_product p = padded(tn(e4m3, e4m3, e4m3), {usual.m, usual.n, 4});
-    const guarded_array other(CUDA_R_32F, p.d.size());  // room for any type
+    const guarded_array other(CUDA_R_32F, p.d.size());  // large enough for any type
     lt_problem problem(p.described());
     if (where != c_is::d_as_same) {
-      problem.own_d();  // a layout of its own, before C's is changed
+      problem.own_d();  // separate, before C's layout changes
       set_attribute(problem.c(), CUBLASLT_MATRIX_LAYOUT_TYPE, static_cast<std::uint32_t>(c));
     }
     const lt_operands operands = where == c_is::elsewhere ? p.with_c(other.data()) : p.in_place();
@@ -109,7 +109,7 @@ row multiply_into_e4m3(const char* words, cudaDataType c, c_is where) {
 
 // ---- scales ----
 
-// Of cuBLAS 12.8: the headers of CUDA 12.0 do not have them.
+// From cuBLAS 12.8: the headers of CUDA 12.0 lack these.
 const auto a_scale_mode = static_cast<cublasLtMatmulDescAttributes_t>(31);
 const auto b_scale_mode = static_cast<cublasLtMatmulDescAttributes_t>(32);
 const auto e2m1 = static_cast<cudaDataType>(33);
@@ -161,7 +161,7 @@ void set_modes(lt_problem& problem, const scale_mode& of_a, const scale_mode& of
 /// Whole blocks of 128 in each direction. BF16 is exact up to 256; the sums here stay far below.
 constexpr extents blocks{256, 128, 128};
 
-/// A scaled by 0.5, B by 2: the result is the plain product's.
+/// Scales A by 0.5 and B by 2: the result is the plain product's.
 row multiply_scaled(const scale_mode& of_a, const scale_mode& of_b) {
   return multiply(fmt::format("E4M3 with {} and {}", of_a.name, of_b.name), tn(e4m3, e4m3, bf16, blocks),
                   [=](lt_problem& problem) {
@@ -170,7 +170,7 @@ row multiply_scaled(const scale_mode& of_a, const scale_mode& of_b) {
                   });
 }
 
-/// Asks the heuristic only: numbers of FP4 cannot be checked here.
+/// Asks only the heuristic: numbers of FP4 cannot be checked here.
 cublasStatus_t heuristic_for_e2m1(const workbench& on) {
   auto described = tn(e4m3, e4m3, bf16, blocks);
   described.a.leading_dimension = described.b.leading_dimension = blocks.k;
@@ -183,14 +183,14 @@ cublasStatus_t heuristic_for_e2m1(const workbench& on) {
   return problem.heuristic(on.lt, on.workspace_bytes);
 }
 
-/// Throws not_provoked where the device has another compute capability.
+/// Throws not_provoked if the device has another compute capability.
 row only_where(bool (*is_meant)(int capability), const char* why) {
   return [=](const workbench&) {
     if (!is_meant(trial::current().compute_capability())) throw not_provoked(why);
   };
 }
 
-/// A mode that the device is documented to have, and that is not the default.
+/// A documented mode of the device that is not the default.
 const scale_mode& mode_of_device() {
   const int device = trial::current().compute_capability();
   if (device < 90)
@@ -213,7 +213,7 @@ const std::array wide_matrices{
     wide_matrix{"E4M3 into BF16 with a factor of C", e4m3, bf16, CUBLASLT_MATMUL_DESC_C_SCALE_POINTER},
     wide_matrix{"E4M3 into BF16 with a factor of D", e4m3, bf16, CUBLASLT_MATMUL_DESC_D_SCALE_POINTER}};
 
-/// The factor is 2, so that the result shows whether it counts.
+/// The factor is 2, so that the result shows whether it was used.
 row multiply_wide_matrices(bool unset) {
   return [=](const workbench& on) {
     const std::byte* const factor = new_factors(two_32f);
@@ -225,7 +225,7 @@ row multiply_wide_matrices(bool unset) {
   };
 }
 
-/// Factors of whole matrices, `off` bytes behind 256 bytes' alignment.
+/// Factors of whole matrices, `off` bytes after a multiple of 256.
 row multiply_with_factors_at(const char* words, std::size_t a_off, std::size_t b_off) {
   return multiply(words, tn(e4m3, e4m3, bf16), [=](lt_problem& problem) {
     point(problem, CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, new_factors(scalar.half) + a_off);

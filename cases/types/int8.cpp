@@ -4,7 +4,7 @@
 // What fails   Products of INT8 with sums of INT32: in the tiled orders of Turing and Ampere, with extents or leading dimensions that are
 //              no multiples of 4, and by cuBLASLt with more than 65536 columns or in a batch.
 // Why          The tiled orders belong to kernels of older architectures. The instructions read four elements at a time along k. The
-//              last is a defect of some releases.
+//              failure with many columns or batches is a defect of some releases.
 // Documented   cuBLAS documentation, cublasLtMatmul (INT8 kernels: orders of each architecture; pointers and leading dimensions of 4
 //              bytes) and cublasGemmEx. Release notes: N above 65536 and batches may not be supported in 13.0 Updates 1 and 2 (5541380),
 //              fixed in 13.1. Users: bitsandbytes#599, #538, #383 (the orders, on Hopper), MatX#540, tvm#9898, CTranslate2#1865.
@@ -45,8 +45,8 @@ argument_check::product tn(const extents& of) {
 
 constexpr std::int64_t edge = 64;  // whole tiles of every order
 
-/// The product that bitsandbytes asks for: A and C in COL32, B transposed in the order of an architecture. All elements of an operand are
-/// equal, so that the result does not depend on the order.
+/// The product of bitsandbytes: A and C in COL32, B transposed in the order of an architecture. All elements of an operand are equal, so
+/// that the result does not depend on the order.
 struct tiled_product {
   chosen_product p;
   lt_problem problem;
@@ -128,14 +128,14 @@ void multiply_padded_by_lt(const workbench& on, const extents& kept, const exten
 // ---- many columns, batches ----
 
 constexpr std::int64_t most_columns = 65536, many_columns = 65540;
-/// Values of m and k: whole tiles, and the least multiple that is accepted. Each takes another kernel, and kernels have limits of their own.
+/// Values of m and k: whole tiles, and the smallest accepted multiple. Each uses another kernel with other limits.
 constexpr std::array<std::int64_t, 2> sides{128, 132};
 
 std::string of_side(const char* words, std::int64_t side) {
   return fmt::format("{}, m and k {}", words, side);
 }
 
-/// B repeats itself after a number of columns that divides nothing here, so that the reference is no work.
+/// B repeats after a number of columns that divides nothing here, so that the reference is cheap.
 chosen_product wide_product(std::int64_t side) {
   constexpr std::int64_t period = 31;
   auto p = tn({side, period, side});
@@ -153,7 +153,7 @@ chosen_product wide_product(std::int64_t side) {
   return {p, of_a, repeated(columns), repeated(result)};
 }
 
-/// The columns from `first` on, `count` of them, of the wide product.
+/// `count` columns of the wide product, from `first` on.
 cublasStatus_t multiply_columns(const workbench& on, const chosen_product& p, std::int64_t first,
                                 std::int64_t count) {
   auto part = p.described();

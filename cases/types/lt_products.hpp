@@ -34,14 +34,14 @@ inline workbench new_workbench(trial& t) {
   return {};
 }
 
-/// A product with so long a k that cuBLASLt splits it, which takes a workspace. Given back by the end of the process.
+/// A product with a k so long that cuBLASLt splits it, which needs a workspace. The end of the process releases it.
 class long_sum {
  public:
   long_sum() { CUFAULT_REQUIRE(cudaMalloc(&block_, product_bytes(summed))); }
 
   lt_problem problem{summed};
 
-  /// The best algorithm of a query for `workspace_bytes` that wants some of them.
+  /// The best algorithm of a query for `workspace_bytes` that needs some of them.
   cublasLtMatmulHeuristicResult_t one_with_workspace(
       cublasLtHandle_t lt, std::size_t workspace_bytes = workbench::workspace_bytes) {
     CUFAULT_REQUIRE(problem.heuristic(lt, workspace_bytes));
@@ -70,10 +70,10 @@ class long_sum {
   void* block_ = nullptr;
 };
 
-/// A product of numbers that the case chooses, where those of checked_product will not do.
+/// A product of chosen numbers, for cases in which those of checked_product do not suffice.
 class chosen_product {
  public:
-  /// `described` says every leading dimension; `of_a`, `of_b` and `expected` are whole arrays, as they are stored.
+  /// `described` gives every leading dimension; `of_a`, `of_b` and `expected` are whole arrays, as stored.
   chosen_product(const argument_check::product& described, const std::vector<double>& of_a,
                  const std::vector<double>& of_b, std::vector<double> expected, double beta = 0)
       : a(described.a.type, of_a.size()),
@@ -96,7 +96,7 @@ class chosen_product {
   [[nodiscard]] lt_operands with_c(const void* c) const {
     return {alpha_.data(), a.data(), b.data(), beta_.data(), c, d.data()};
   }
-  /// D poisoned, the call, and every element of D compared.
+  /// Poisons D, makes the call, and compares every element of D.
   template <class Call>
   product_result by(Call&& call) {
     d.poison();
@@ -113,7 +113,7 @@ class chosen_product {
   std::vector<std::byte> alpha_, beta_;
 };
 
-/// The name of a product of a table: "E4M3 by E5M2" by cublasLtMatmul -> cublasLtMatmul e4m3_by_e5m2.
+/// The step name of a product in a table: cublasLtMatmul e4m3_by_e5m2 for "E4M3 by E5M2" by cublasLtMatmul.
 inline step_name product_named(std::string_view words, std::string api = "cublasLtMatmul") {
   std::string variant = variant_of(words);
   for (char& c : variant)
@@ -125,7 +125,7 @@ struct extents {
   std::int64_t m = 0, n = 0, k = 0;
 };
 
-/// Numbers in as much of the operands as `kept` says, and zeros in the rest, of least leading dimensions.
+/// Numbers in the part `kept` of the operands, zeros elsewhere, with the smallest leading dimensions.
 inline chosen_product padded(argument_check::product described, const extents& kept) {
   const auto numbers = [](argument_check::matrix& of, cublasOperation_t op, std::int64_t rows,
                           std::int64_t columns, std::int64_t kept_rows, std::int64_t kept_columns) {

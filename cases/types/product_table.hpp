@@ -18,16 +18,16 @@
 
 #include "cufault/argument_check.hpp"
 
-/// Cases whose arms are lists of rows. A remedy is two lists, with what is applied between them.
+/// Cases whose arms are lists of rows. A remedy is two lists; the second one runs with the remedy applied.
 namespace cufault::product_table {
 
 using argument_check::entry;
 
-/// Prepares one product or several, and observes them.
+/// Prepares and observes one or more products.
 using row = std::function<void(const workbench&)>;
 using rows = std::vector<row>;
 
-/// One observed call. Its preparation is part of it. What `call` returns has a record_of().
+/// One observed call with its preparation. The result of `call` needs a record_of().
 template <class Call>
 row call_row(step_name step, Call call) {
   return [step = std::move(step), call = std::move(call)](const workbench& on) {
@@ -40,7 +40,7 @@ inline rows operator+(rows first, const rows& more) {
   return first;
 }
 
-/// The rows that `make` returns, one or several, for each element of a list.
+/// The rows, one or several, that `make` returns for each element of a list.
 template <class List, class Make>
 rows rows_for(const List& all, const Make& make) {
   rows made;
@@ -52,8 +52,8 @@ inline void observe_rows(const workbench& on, const rows& all) {
   for (const row& each : all) each(on);
 }
 
-/// Observes every row, each in a process that no other has damaged. Returns what they came to; nothing where some were not reached, so that
-/// there is nothing to conclude. This process must not have touched CUDA.
+/// Observes every row, each in an undamaged process. Returns their results; empty if some were not reached, so that nothing can be
+/// concluded. This process must not have used CUDA.
 inline std::vector<std::string> observe_apart(trial& t, const rows& all) {
   auto came_to = t.for_each_row(all.size(), [&]() -> trial::row_function {
     return [&, on = new_workbench(t)](std::size_t i) { all.at(i)(on); };
@@ -64,7 +64,7 @@ inline std::vector<std::string> observe_apart(trial& t, const rows& all) {
   return came_to;
 }
 
-/// A case of such arms. `how` opens the workbench of arms that run in one process.
+/// A case with such arms. `how` opens the workbench of arms that run in one process.
 class product_case : public failure_case {
  public:
   using opener = workbench (*)(trial&);
@@ -79,7 +79,7 @@ class product_case : public failure_case {
              const std::vector<std::string>& claims = {}) {
     return list(of, arm_kind::fault, about, all, claims);
   }
-  /// `before`: rows that fail; empty where the remedy is in place from the start. `after`: rows that it makes right.
+  /// `before`: rows that fail; empty if the remedy is in place from the start. `after`: rows that the remedy makes right.
   arm& remedy(const std::string& of, const std::string& about, const rows& before, const std::string& applied,
               const rows& after) {
     return add(of, arm_kind::remedy, about, [=, open = open_](trial& t) {
@@ -89,7 +89,7 @@ class product_case : public failure_case {
       observe_rows(on, after);
     });
   }
-  /// Each row has a process of its own, as any may damage the context: observe_apart().
+  /// Runs each row in its own process, because any may damage the context: observe_apart().
   arm& fault_apart(const std::string& of, const std::string& about, const rows& all,
                    const std::vector<std::string>& claims = {}) {
     return add(
@@ -118,8 +118,8 @@ struct element_types {
   cublasComputeType_t compute = CUBLAS_COMPUTE_32F;
   cudaDataType scalar = CUDA_R_32F;
 };
-/// C = A' B with the least leading dimensions. A is transposed and B is not, as FP8 and 8-bit integers are documented to want it.
-/// Addresses are aligned, and fit for a check only.
+/// C = A' B with the smallest leading dimensions. A is transposed and B is not, as documented for FP8 and 8-bit integers. Addresses are
+/// aligned, and valid for a check only.
 inline argument_check::product turned_product(entry function, const element_types& types,
                                               const extents& of = {32, 48, 16}) {
   alignas(256) static const std::array<std::byte, 768> somewhere{};

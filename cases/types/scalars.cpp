@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What fails   Products by alpha and beta: of another type than the compute type reads, so that one is zero or garbage; a beta that
-//              is nearly zero, with a C that was never initialised; products of 8-bit integers by 2; null instead of a scalar.
-// Why          Scalars are passed as pointers without a type, and how many bytes are read of them is a matter of the compute type.
-//              Only a beta of exactly zero means that C is not read: anything else times NaN is NaN.
+// What fails   Products by alpha and beta: of another type than the compute type reads, so that one is zero or garbage; a beta near zero
+//              with an uninitialised C; products of 8-bit integers by 2; null instead of a scalar.
+// Why          Scalars are passed as pointers without a type, and the compute type decides how many bytes are read. Only with a beta of
+//              exactly zero is C not read: anything else times NaN is NaN.
 // Documented   cuBLAS documentation, cublasGemmEx: the scale type of each compute type; cublas<t>gemm and its like: with a beta
 //              of 0, C need not be a valid input. Release notes (RN-15, CUB-8873): with 8-bit integers and 32-bit integer scalars,
 //              alpha and beta must be 0 or 1. Reported: zeros and garbage with CUBLAS_STATUS_SUCCESS, FasterTransformer#49,
@@ -49,7 +49,7 @@ constexpr std::array mistakes{
     mistake{"64F", {CUDA_R_64F, CUDA_R_64F, CUDA_R_64F, CUBLAS_COMPUTE_64F, CUDA_R_64F}, CUDA_R_32F},
     mistake{"32I", {CUDA_R_8I, CUDA_R_8I, CUDA_R_32I, CUBLAS_COMPUTE_32I, CUDA_R_32I}, CUDA_R_32F}};
 
-/// How the caller sees it: the type of alpha and beta is `passed`.
+/// The caller's view: alpha and beta have the type `passed`.
 argument_check::product as_passed(entry function, const element_types& types, cudaDataType passed) {
   auto p = turned_product(function, types);
   p.scalar = passed;
@@ -61,7 +61,7 @@ bool is_all_zero(const checked_product& work) {
   return std::all_of(numbers.begin(), numbers.end(), [](double x) { return x == 0; });
 }
 
-/// The library is told `types`. Alpha and beta, whose type nobody tells it, are of type `passed`.
+/// Passes `types` to the library, but alpha and beta of type `passed`, which the library cannot know.
 status_record multiply(const workbench& on, entry function, const element_types& types, cudaDataType passed) {
   checked_product work(as_passed(function, types, passed));
   product_result result;
@@ -124,7 +124,7 @@ status_record multiply_by_null(const workbench& on, entry function, const elemen
   return record_of(work.by([&] { return gemm_ex(on.handle, told, work.c.data()); }));
 }
 
-/// One compute type stands for all: a row that crashes takes a second or two.
+/// One compute type stands for all: a crashing row takes a second or two.
 rows null_rows() {
   return rows_for(both_functions, [](entry function) {
     return rows_for(std::array{true, false}, [=](bool alpha) {
@@ -193,8 +193,8 @@ struct route {
 constexpr std::array routes{route{"cublasGemmEx", 48, by_gemm_ex}, route{"cublasSgemv", 1, by_sgemv},
                             route{"cublasLtMatmul", 48, by_lt}};
 
-/// A beta, and whether C is cleared or NaN before. The right result is that of a beta of 0. The beta nearly zero is a normal number, as
-/// kernels may take a denormal one for zero.
+/// A beta, and whether C is cleared or NaN before. The right result is that with a beta of 0. The beta near zero is a normal number, since
+/// kernels may treat a denormal one as zero.
 struct start {
   const char* words;
   float beta;

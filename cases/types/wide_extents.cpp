@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What fails   Products with vectors whose indices do not fit into 32 bits: cuBLASLt with m or n of 1 and more than 2^31 elements, gemv
-//              with an increment or a leading dimension that takes the last element beyond 2^32.
-// Why          Every extent and step is an int, and legal; their product is not.
+// What fails   Products with vectors whose indices exceed 32 bits: cuBLASLt with m or n of 1 and more than 2^31 elements, gemv with an
+//              increment or leading dimension that puts the last element beyond 2^32.
+// Why          Every extent and step is a legal int; their product is not.
 // Documented   Release notes: illegal accesses by cublasLtMatmul with m or n of 1 (5113092, 4959900), fixed in 12.8 Update 1; by
 //              cublas<t>gemv with a transposed matrix where n times incy exceeds 32 bits, and NOT_SUPPORTED by cublasZgemv where n times
 //              lda does (6207926), before 13.4.
@@ -13,7 +13,7 @@
 //              13.10.0 that one is right, and the product with the matrix as it is has wrong numbers behind SUCCESS.
 // What helps   Recommended: an increment of 1. Tried besides: columns that lie close together.
 //
-// Only what a gemv should touch is backed by memory: what it touches elsewhere is an illegal access at once.
+// Only memory that a gemv should touch is mapped: other accesses are illegal at once.
 #include "cases/types/lt_products.hpp"
 #include "harness/kit/lt_problem.hpp"
 #include "harness/kit/mapped_memory.hpp"
@@ -39,9 +39,9 @@ namespace {
 
 /// Sides of the matrix, which has more than 2^31 elements. Neither is a multiple of the other.
 constexpr std::int64_t long_side = 65544, short_side = 32776;
-constexpr std::int64_t fewer = 8200;  // where all is well; a multiple of 8, as the others are
+constexpr std::int64_t fewer = 8200;  // a size without failures; a multiple of 8 like the others
 
-/// Ones in the first half of the matrix's columns, of which there is an even number, and twos in the second; ones in the vector.
+/// A matrix whose first half of columns (their number is even) has ones and second half twos; a vector of ones.
 class half_and_half {
  public:
   half_and_half(std::int64_t rows, std::int64_t columns)
@@ -104,8 +104,8 @@ class half_and_half {
 
 constexpr auto untouched = std::byte{0xff};
 
-/// Pieces of elements at equal steps, with memory where they lie and none between them. Untouched at first. Given back by the end of
-/// the process.
+/// Pieces of elements at equal distances, with memory at the pieces and none between them. Untouched at first. The end of the process
+/// releases it.
 class sparse_memory {
  public:
   sparse_memory(int device, std::int64_t pieces, std::size_t step) : step_(step) {
@@ -122,12 +122,12 @@ class sparse_memory {
   }
 
   [[nodiscard]] std::byte* data() const { return starts_.front(); }
-  /// The bytes of piece `i` become these.
+  /// Writes the bytes of piece `i`.
   void put(std::int64_t i, const std::vector<std::byte>& bytes) const {
     CUFAULT_REQUIRE(cudaMemcpy(data() + static_cast<std::size_t>(i) * step_, bytes.data(), bytes.size(),
                                cudaMemcpyHostToDevice));
   }
-  /// Everything that has memory, one granule after the other.
+  /// Everything that has memory, granule by granule.
   [[nodiscard]] std::vector<std::byte> get() const {
     std::vector<std::byte> all(starts_.size() * mapped_granule);
     for (std::size_t i = 0; i < starts_.size(); ++i)
@@ -135,7 +135,7 @@ class sparse_memory {
           cudaMemcpy(&all[i * mapped_granule], starts_[i], mapped_granule, cudaMemcpyDeviceToHost));
     return all;
   }
-  /// Where in that piece `i` begins.
+  /// Offset of piece `i` in that.
   [[nodiscard]] std::size_t position(std::int64_t i) const {
     return static_cast<std::size_t>(i) * (step_ % mapped_granule == 0 ? mapped_granule : step_);
   }
@@ -180,7 +180,7 @@ product_result multiply_vector(int device, cublasHandle_t handle, const gemv_row
   const sparse_memory a(device, gemv_n, static_cast<std::size_t>(r.lda) * size);
   const sparse_memory y(device, of_y, static_cast<std::size_t>(r.incy) * size);
 
-  // The same as a product with one column.
+  // Equals a product with one column.
   argument_check::product p;
   p.a_op = r.op;
   p.m = of_y, p.n = 1, p.k = of_x;
@@ -188,7 +188,7 @@ product_result multiply_vector(int device, cublasHandle_t handle, const gemv_row
   const auto count = [](int elements) { return static_cast<std::size_t>(elements); };
   const auto numbers = small_numbers(count(gemv_m) * gemv_n, fresh_seed());
   auto of_vector = small_numbers(count(of_x), fresh_seed());
-  // A 0 would hide a column that is left out, or read from a wrong place.
+  // A 0 would hide a column that is skipped, or read from a wrong place.
   std::ranges::replace(of_vector, 0.0, 1.0);
   const auto expected = multiplied(p, 1, numbers, of_vector, 0, std::vector<double>(count(of_y)));
   for (int j = 0; j < gemv_n; ++j)
@@ -229,7 +229,7 @@ std::vector<gemv_row> rows_with_lda(int lda) {
     return gemv_row{
         fmt::format("{}, lda {}, incy {}", name, lda, incy), gemv_of(cublasZgemv), CUDA_C_64F, op, lda, incy};
   };
-  // With an increment, the conjugate transposed is a product by cuBLASLt.
+  // With an increment, cuBLASLt computes the conjugate transposed product.
   return {row("cublasZgemv N", CUBLAS_OP_N, together), row("cublasZgemv T", CUBLAS_OP_T, together),
           row("cublasZgemv C", CUBLAS_OP_C, together), row("cublasZgemv C", CUBLAS_OP_C, 2)};
 }
@@ -239,7 +239,7 @@ void multiply_vectors(trial& t, cublasHandle_t handle, const std::vector<gemv_ro
     observe_call(named_by_words(r.words), [&] { return multiply_vector(t.device(), handle, r); });
 }
 
-/// Each in a process that nothing before it has damaged.
+/// Runs each in an undamaged process.
 void multiply_vectors_apart(trial& t, const std::vector<gemv_row>& rows) {
   t.for_each_row(rows.size(), [&]() -> trial::row_function {
     t.open_context();
