@@ -1,20 +1,18 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What fails   A copy of a vector or matrix to or from the device with one wrong argument: sizes, element sizes, increments and
-//              leading dimensions; a device pointer where a host pointer is wanted, and the reverse.
-// Why          The helpers hand their pointers to the runtime's copies. On H200, driver 580.159.04, cuBLAS 13.1.0: what those refuse
-//              comes back as CUBLAS_STATUS_MAPPING_ERROR: null, host memory for device memory, freed memory, sizes behind the memory, a
-//              leading dimension above zero and below the rows. A device pointer where a host pointer is wanted is copied from or
-//              to. A vector of -1 elements ends the process; rows and columns of -1 are refused. Of valid copies
-//              right behind one that failed, cublasSetMatrixAsync alone reports the error of the one before: it returns
-//              CUBLAS_STATUS_MAPPING_ERROR, and copies all the same. Behind a failed cublasSetMatrixAsync it does not.
-// Documented   cuBLAS library, cublasSetVector and the functions after it: CUBLAS_STATUS_INVALID_VALUE where incx, incy, elemSize,
-//              lda or ldb are not above zero or rows or columns below it, CUBLAS_STATUS_MAPPING_ERROR for an error in accessing
-//              memory. Users report it for bad pointers, and for errors of before: caffe#5399, CNTK#3651, nd4j#35.
-// What helps   Not measured here: this characterises. A valid pointer, or the earlier error repaired.
-//
-// In what was written, A is the operand on the device.
+// What fails   A copy of a vector or matrix to or from the device with one wrong argument: sizes, element sizes, increments and leading
+//              dimensions; a device pointer in place of a host pointer, and the reverse.
+// Why          The helpers pass their pointers to the runtime's copies. On H200, driver 580.159.04, cuBLAS 13.1.0, an error of such a copy
+//              becomes CUBLAS_STATUS_MAPPING_ERROR: null, host memory for device memory, freed memory, sizes beyond the memory, a leading
+//              dimension above zero and below the rows. A device pointer in place of a host pointer works. A vector of -1 elements ends the
+//              process; rows and columns of -1 are refused. Directly after a failed copy, only a valid cublasSetMatrixAsync reports the
+//              earlier error: it returns CUBLAS_STATUS_MAPPING_ERROR, but copies. After a failed cublasSetMatrixAsync it does not.
+// Documented   cuBLAS library, cublasSetVector and the functions after it: CUBLAS_STATUS_INVALID_VALUE if incx, incy, elemSize, lda or ldb
+//              are not above zero, or rows or columns are below it; CUBLAS_STATUS_MAPPING_ERROR for an error in accessing memory. Users
+//              report it for bad pointers and for earlier errors: caffe#5399, CNTK#3651, nd4j#35.
+// What helps   Not measured here: the case only characterises. A valid pointer, or repairing the earlier error.
+// In facts about written memory, A is the operand on the device.
 #include "harness/kit/argument_table.hpp"
 #include "harness/trial/observe.hpp"
 

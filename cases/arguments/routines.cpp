@@ -3,23 +3,21 @@
 //
 // What fails   A routine other than a plain product with one wrong argument: gemv, trsm, geam in place, dgmm, and batches whose
 //              arrays of pointers lie in host memory, hold null, host or odd addresses, or are the matrices themselves.
-// Why          cuBLAS checks on the host what needs no look at memory, and not all of that; an array of pointers is read by the kernel.
-//              On H200, driver 580.159.04, cuBLAS 13.1.0: leading dimensions are refused everywhere, null matrices by gemv only,
-//              null arrays of pointers by gemmBatched; with null matrices trsm, geam and dgmm return CUBLAS_STATUS_SUCCESS and damage
-//              the context. gemv takes an operation that the header does not have, an increment of 0 and negative extents, all with
-//              CUBLAS_STATUS_SUCCESS. A null alpha or beta ends the process in gemv and in batches, is refused by trsm and taken by
-//              geam; one in device memory ends it everywhere. cublasGemmBatchedEx with a batch count of -1 fails to execute, or, with
-//              transposed operands, succeeds and writes where nothing of it lies. A wrong array of pointers mostly shows as a damaged
-//              context after CUBLAS_STATUS_SUCCESS, a null one of a grouped product too; the grouped product's other arrays in device
-//              memory end the process.
-// Documented   cuBLAS library, tables of return values of cublas<t>gemv, trsm, dgmm and geam (in place only with C = A, ldc = lda
-//              and transa N, or the same of B); cublas<t>gemmBatched: arrays of pointers "to be placed in device memory";
-//              cublas<t>gemmGroupedBatched: every other array in host memory. Complex scalars at 8 mod 16: tenferro-rs#1870;
-//              of the scalars here, which are zeros, the beta of cublasZgemv ends the process at any address that is not aligned to
-//              16 bytes. Those that are not zero: pointers.scalar_alignment.
-// What helps   Not measured here: this characterises. For arrays of pointers, the documentation's way: copy them to the device.
-//
-// In what was written, A, B and C are the first, second and third operand, whatever the routine calls them.
+// Why          cuBLAS checks on the host a part of what needs no look at memory; the kernel reads an array of pointers. On H200, driver
+//              580.159.04, cuBLAS 13.1.0: leading dimensions are refused everywhere, null matrices by gemv only, null arrays of pointers by
+//              gemmBatched. With null matrices trsm, geam and dgmm return CUBLAS_STATUS_SUCCESS and damage the context. gemv accepts an
+//              operation outside the header, an increment of 0 and negative extents, all with CUBLAS_STATUS_SUCCESS. A null alpha or beta
+//              ends the process in gemv and in batches, is refused by trsm and accepted by geam; one in device memory always ends the
+//              process. cublasGemmBatchedEx with a batch count of -1 fails to execute, or, with transposed operands, succeeds and writes
+//              outside its operands. A wrong array of pointers mostly damages the context after CUBLAS_STATUS_SUCCESS, as does a null one
+//              of a grouped product. Other arrays of the grouped product in device memory end the process.
+// Documented   cuBLAS library, tables of return values of cublas<t>gemv, trsm, dgmm and geam (in place only with C = A, ldc = lda and
+//              transa N, or the same of B); cublas<t>gemmBatched: arrays of pointers "to be placed in device memory";
+//              cublas<t>gemmGroupedBatched: every other array in host memory. Complex scalars at 8 mod 16: tenferro-rs#1870. Of the scalars
+//              here, which are zeros, the beta of cublasZgemv ends the process at any address not aligned to 16 bytes. Nonzero scalars:
+//              pointers.scalar_alignment.
+// What helps   Not measured here: the case only characterises. Documented for arrays of pointers: copy them to the device.
+// In facts about written memory, A, B and C are the first, second and third operand, whatever the routine calls them.
 #include "cases/arguments/gemm_arguments.hpp"
 #include "cases/arguments/numbers.hpp"
 #include "harness/kit/argument_table.hpp"

@@ -33,7 +33,7 @@
 namespace cufault {
 namespace {
 
-// The largest number of rows whose square is below 2^31, the next one, and one so large that j (j + 1) also exceeds it for many columns j.
+// The largest number of rows whose square is below 2^31; the next one; and one so large that j (j + 1) also exceeds it for many columns j.
 constexpr std::size_t largest_that_fits = 46340, just_above = 46341, well_above = 48000;
 static_assert(largest_that_fits * largest_that_fits <= INT32_MAX && just_above * just_above > INT32_MAX);
 

@@ -14,9 +14,8 @@ namespace cufault {
 
 class json_cursor;
 
-/// How an observation travels from a trial to its parent: frames on a pipe, each written with one write(2) as
-/// soon as it is known, so that a trial that dies has still told everything up to the call that killed it. A
-/// frame is "CF1 LENGTH\n", LENGTH bytes of JSON, "\n". LENGTH is decimal, at most 1 MiB.
+/// An observation travels from a trial to its parent as frames on a pipe. Each is written by one write(2) as soon as it is known, so that a
+/// crash loses nothing before the fatal call. A frame is "CF1 LENGTH\n", LENGTH bytes of JSON, "\n". LENGTH is decimal, at most 1 MiB.
 ///
 /// Frames, by member "t". Members of calls, samples, measurements and notes are those of a record's line (reports/model/observation.hpp), which are
 /// read by the same functions: what has its default may be absent, and further members are refused.

@@ -582,7 +582,7 @@ comparison argument_checks(const char* name, const shape& s) {
 
 // ---- layout ----
 
-/// Copies A (`rows` x `columns`) from `from` to a second array with leading dimension `wide` before each call, like a program that cannot
+/// Before each call copies A (`rows` x `columns`) from `from` to a second array with leading dimension `wide`, like a program that cannot
 /// align its operands at the source.
 comparison padding(const char* name, const char* remedy, std::int64_t unaligned, std::int64_t aligned) {
   const number_kind& kind = kind_called(name);

@@ -21,8 +21,8 @@
 #include <utility>
 #include <vector>
 
-/// What is wrong with C = alpha op(A) op(B) + beta C before it is called: what cuBLAS would refuse, and the known mistakes that it takes
-/// in silence. From the numbers alone: no pointer is read through, no CUDA function called, no device needed.
+/// Finds mistakes in C = alpha op(A) op(B) + beta C before the call: what cuBLAS would refuse, and known mistakes that it accepts silently.
+/// Needs only the numbers: reads through no pointer, calls no CUDA function, needs no device.
 ///
 ///     product p;
 ///     p.m = m, p.n = n, p.k = k;
@@ -31,17 +31,16 @@
 ///     for (const problem& each : check(p)) std::cerr << each.argument << ": " << each.text << '\n';
 ///
 /// Source unless another is named: cuBLAS library, CUDA 13.0, the tables of cublas<t>gemm, cublas<t>gemmStridedBatched, cublasGemmEx and
-/// cublasLtMatmul. "Not measured yet": the documentation does not say what cuBLAS does, and cufault has not looked.
+/// cublasLtMatmul. "Not measured yet": neither documentation nor cufault knows what cuBLAS does.
 ///
-/// Compared with cuBLAS 13.1.0 on H200, driver 580.159.04. Of 2033 calls in the tables of cases/arguments 1866 are predicted rightly
-/// and 115 wrongly; of 52 no more than a caution is given. 70 of the wrong ones are what numbers cannot tell. In 39 the
-/// documentation is what is told, and not what is done: a null alpha or beta, told as refused, ends the process in cublasGemmEx, strided
-/// batches and cublasLtMatmul; a negative batchCount is not refused by cublasGemmStridedBatchedEx. Of 1488 combinations of types in
-/// types.combinations 1444 are predicted rightly; 11 are refused with the other of the two statuses, 27 told as unsupported are right,
-/// and 6 wrong.
+/// Compared with cuBLAS 13.1.0 on H200, driver 580.159.04. Of 2033 calls in the tables of cases/arguments 1866 are predicted rightly and
+/// 115 wrongly; 52 get only a caution. Numbers cannot tell 70 of the wrong ones. In 39 cuBLAS does not follow its documentation, which is
+/// predicted. A null alpha or beta, predicted as refused, ends the process in cublasGemmEx, strided batches and cublasLtMatmul;
+/// cublasGemmStridedBatchedEx does not refuse a negative batchCount. Of 1488 combinations of types in types.combinations 1444 are predicted
+/// rightly. 11 are refused with the other of the two statuses, 27 predicted as unsupported are right, and 6 wrong.
 ///
-/// What numbers cannot tell: a pointer to host or freed memory, scalars in device memory, a buffer that is too short, a row-major matrix
-/// that is square.
+/// Numbers cannot tell: a pointer to host or freed memory, scalars in device memory, a buffer that is too short, a row-major matrix that is
+/// square.
 namespace cufault::argument_check {
 
 enum class severity {

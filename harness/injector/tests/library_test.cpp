@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// Rules for functions of libraries, on a stand-in libcublas (programs/fake_blas.cpp) that programs call in every way, and on a stand-in
-// libcudart (programs/fake_cudart.cpp).
+// Rules for functions of libraries, on a stand-in libcublas (programs/fake_blas.cpp), called in every way, and a stand-in libcudart
+// (programs/fake_cudart.cpp).
 #include "harness/injector/tests/injector_fixture.hpp"
 
 #include <set>
