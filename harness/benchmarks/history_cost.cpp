@@ -114,7 +114,7 @@ std::string record_of(int run, int arms) {
 }
 
 /// Wall and CPU time of each repetition.
-struct times {
+struct cpu_and_wall_samples {
   std::vector<double> seconds{}, cpu_ms{};
 
   void add(double took, double cpu) {
@@ -149,7 +149,7 @@ std::vector<std::string> written(const fs::path& folder, int first, int last, in
 }
 
 /// A report over all runs, each from a file.
-void measure_report(times& into, const fs::path& folder, int runs, int arms) {
+void measure_report(cpu_and_wall_samples& into, const fs::path& folder, int runs, int arms) {
   double took = 0, took_cpu = 0;
   report_builder all;
   for (int first = 0; first < runs; first += at_once) {
@@ -195,7 +195,7 @@ int main(int argc, char** argv) try {
   const temporary_folder folder("cufault-history-cost-");
   const fs::path file = folder.path() / "history.db";
 
-  times last_adds;  // only the last ones, since the file grows
+  cpu_and_wall_samples last_adds;  // only the last ones, since the file grows
   for (int first = 0, last = 0; first < runs; first = last) {
     last = first < runs - repetitions ? std::min(first + at_once, runs - repetitions) : first + 1;
     std::vector<std::string> words = written(folder.path(), first, last, arms);
@@ -209,7 +209,7 @@ int main(int argc, char** argv) try {
   last_adds.write("add");
 
   const auto show = [&](const char* name, const std::vector<std::string>& patterns) {
-    times shown;
+    cpu_and_wall_samples shown;
     for (int repetition = 0; repetition < repetitions; ++repetition) {
       const auto begun = clock_type::now();
       const double cpu = cpu_seconds();
@@ -223,7 +223,7 @@ int main(int argc, char** argv) try {
   show("show_all", {});
   show("show_one", {"family0.case0/arm_9"});
 
-  times reported;
+  cpu_and_wall_samples reported;
   std::vector<double> peaks;
   for (int repetition = 0; repetition < repetitions; ++repetition) {
     measure_report(reported, folder.path(), runs, arms);

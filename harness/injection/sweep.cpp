@@ -78,7 +78,7 @@ void make_once(const make_operation& fresh) {
 }
 
 /// Bytes that rows of a process may leave behind: beyond that, other rows could really run out of memory.
-constexpr std::int64_t most_left = 256 << 20;
+constexpr std::int64_t most_bytes_left_behind = 256 << 20;
 
 /// Runs one row. `clean_bytes`: what a run without a fault leaves behind. Returns false if the process is no longer as before.
 bool run_row(const make_operation& fresh, const nlohmann::json& rule, std::int64_t clean_bytes,
@@ -116,7 +116,7 @@ bool run_row(const make_operation& fresh, const nlohmann::json& rule, std::int64
   say(seen.in, "a new handle");
   if (!as_before) say(seen.afresh, name_of([&] { return made_and_checked(*fresh()); }));
   seen.over = true;
-  return as_before && bytes_held() < most_left;
+  return as_before && bytes_held() < most_bytes_left_behind;
 }
 
 // ---- planning ----

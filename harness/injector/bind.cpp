@@ -20,19 +20,20 @@ struct binding {
   void* target;
   std::atomic<const binding*> next{nullptr};
 
-  [[nodiscard]] bool is_for(const void* caller) const {
+  [[nodiscard]] bool contains_address(const void* caller) const {
     return static_cast<std::size_t>(static_cast<const char*>(caller) - begin) < size;
   }
 };
 
 const binding* known(const std::atomic<const void*>& first, const void* caller) {
   const auto* each = static_cast<const binding*>(first.load(std::memory_order_acquire));
-  while (each != nullptr && !each->is_for(caller)) each = each->next.load(std::memory_order_acquire);
+  while (each != nullptr && !each->contains_address(caller))
+    each = each->next.load(std::memory_order_acquire);
   return each;
 }
 
 /// Appends: other threads may be reading the list.
-void keep(std::atomic<const void*>& first, binding* made) {
+void append_binding(std::atomic<const void*>& first, binding* made) {
   const locked w;
   if (known(first, made->begin) != nullptr) {
     delete made;
@@ -71,7 +72,7 @@ CUFAULT_EXPORTED void* cufault_bind(std::uint32_t library, std::uint32_t index, 
   }
   void* target = wrapped_of_library(real, name, caller, of);
   const loaded_range file = file_around(caller);
-  if (file.size != 0) keep(first, new binding{file.begin, file.size, target});
+  if (file.size != 0) append_binding(first, new binding{file.begin, file.size, target});
   errno = before;
   return target;
 }

@@ -33,7 +33,7 @@ bool is_passed_on(const slot& s) {
 }
 
 const char* or_hidden(const char* symbol, const call_facts& asker) {
-  const left_alone alone_now;
+  const exempt_from_rules alone_now;
   const reading_rules reading;
   for (const auto& r : current_rules()->all) {
     if (r->what.does != effect::hide || !r->here ||
@@ -135,7 +135,7 @@ decision judge(const rules_of_slot& rules, const call_frame& frame, pending_call
 
 /// Returns false if the allocation exceeds a budget and has to fail.
 bool claim_budget(const slot& s, const call_frame& frame, pending_call& p) {
-  const left_alone alone_now;
+  const exempt_from_rules alone_now;
   const reading_rules reading;
   call_facts& call = p.facts;
   if (!call.device) call.device = current_device();  // later calls with budgets use it too
@@ -190,7 +190,7 @@ void answer(pending_call& p, int result) {
 
 /// Fails the call if its context has a sticky error. Returns false if it has none.
 bool fails_for_sticky_error(const slot& s, const call_frame& frame, pending_call& p) {
-  const left_alone alone_now;
+  const exempt_from_rules alone_now;
   const reading_rules reading;
   call_facts& call = p.facts;
   const auto error = sticky_error_here(call.context);
@@ -208,7 +208,7 @@ void begin_call(pending_call& p, std::uint32_t index, call_frame* frame, bool fi
   slot& s = slots[index];
   p.slot = index;
   read_environment();
-  const bool own = left_alone::now();
+  const bool own = exempt_from_rules::now();
   if (first && !own) {
     begin_thread();
     watch_rules();
@@ -240,7 +240,7 @@ void begin_call(pending_call& p, std::uint32_t index, call_frame* frame, bool fi
     return;
   decision what;
   if (const reading_rules reading; const rules_of_slot* rules = s.rules) {
-    const left_alone alone_now;
+    const exempt_from_rules alone_now;
     what = judge(*rules, *frame, p, false);
   }
   if (what.delay.count() != 0) wait(what.delay);
@@ -256,7 +256,8 @@ void begin_call(pending_call& p, std::uint32_t index, call_frame* frame, bool fi
   }
   if (what.budgeted && is_allocation(s.memory.role) && !claim_budget(s, *frame, p))
     return answer(p, out_of_memory);
-  if (p.accounted && budgets_in_use()) p.released = budget_before(s.memory.role, frame->integers.data());
+  if (p.accounted && budgets_in_use())
+    p.released = budgeted_allocation_at(s.memory.role, frame->integers.data());
   // An interposing library that asks within an allocation would count that allocation twice: it is claimed already.
   const bool tells = what.budgeted && s.memory.role == memory_role::tells && !passing_on_claimed;
   p.accounted |= tells;
@@ -289,14 +290,14 @@ std::int64_t end_call(pending_call& p, call_frame* frame, std::int64_t result) {
     const auto* symbol = reinterpret_cast<const char*>(frame->integers[0]);
     if (found != nullptr) *found = wrapped(*found, symbol, p.facts.caller.data());
   }
-  if (p.claim != 0) settle_claim(p.claim, s.memory.role, succeeded, frame->integers.data());
+  if (p.claim != 0) complete_claim(p.claim, s.memory.role, succeeded, frame->integers.data());
   if (p.accounted && succeeded) {
     if (s.memory.role == memory_role::tells) {
       auto* free_bytes = reinterpret_cast<std::uint64_t*>(frame->integers[0]);
       if (p.facts.caller.empty()) p.facts.caller = library_at(frame->caller);
       if (free_bytes != nullptr) *free_bytes = budget_left(p.facts, *free_bytes);
     } else {
-      if (budgets_in_use()) budget_after(s.memory.role, frame->integers.data(), p.released);
+      if (budgets_in_use()) account_for_released_memory(s.memory.role, frame->integers.data(), p.released);
       context_may_have_changed(s.memory.role, frame->integers.data());
     }
   }

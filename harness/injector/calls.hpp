@@ -52,12 +52,12 @@ enum class counts_of_rules : std::uint8_t {
 void replace_rules(const rule_set& rules, counts_of_rules counts);
 
 /// While an object lives, no rule applies to driver calls and allocations of this thread.
-class left_alone {
+class exempt_from_rules {
  public:
-  left_alone();
-  ~left_alone();
-  left_alone(const left_alone&) = delete;
-  left_alone& operator=(const left_alone&) = delete;
+  exempt_from_rules();
+  ~exempt_from_rules();
+  exempt_from_rules(const exempt_from_rules&) = delete;
+  exempt_from_rules& operator=(const exempt_from_rules&) = delete;
   static bool now();
 
  private:
@@ -257,12 +257,12 @@ struct budget_claim {
 };
 budget_claim claim_of(const call_facts& call, memory_role how);
 /// Completes a claim after the allocation succeeded or failed. `arguments`: those of the call.
-void settle_claim(std::uint64_t number, memory_role how, bool succeeded, const std::uint64_t* arguments);
+void complete_claim(std::uint64_t number, memory_role how, bool succeeded, const std::uint64_t* arguments);
 /// Called before a call that may end an allocation. Returns the allocation's number, since its address may be reused after the call; 0 if
 /// no budget counted it.
-std::uint64_t budget_before(memory_role how, const std::uint64_t* arguments);
+std::uint64_t budgeted_allocation_at(memory_role how, const std::uint64_t* arguments);
 /// Called after such a call succeeded.
-void budget_after(memory_role how, const std::uint64_t* arguments, std::uint64_t number);
+void account_for_released_memory(memory_role how, const std::uint64_t* arguments, std::uint64_t number);
 /// Number of free bytes that cuMemGetInfo reports to this caller.
 std::uint64_t budget_left(const call_facts& asker, std::uint64_t really_free);
 void hold_budgets_for_fork();

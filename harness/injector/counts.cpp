@@ -52,7 +52,7 @@ void write_name(const counts_file& to, std::uint32_t index) {
 }
 
 /// Maps zeroed pages of the file from `offset`, or anonymous pages without a file.
-void* pages(const char* path, std::uint64_t offset, std::uint64_t size) {
+void* map_pages(const char* path, std::uint64_t offset, std::uint64_t size) {
   if (path == nullptr)
     return mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   const int opened = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
@@ -67,12 +67,12 @@ void* pages(const char* path, std::uint64_t offset, std::uint64_t size) {
 }
 
 /// Returns a block without a file. Many are mapped at once, because a fork copies each mapping.
-counts_block* spare_block() {
+counts_block* block_without_file() {
   constexpr std::size_t at_once = 32;
   static constinit counts_block* next = nullptr;
   static constinit std::size_t left = 0;
   if (left == 0) {
-    void* mapped = pages(nullptr, 0, at_once * sizeof(counts_block));
+    void* mapped = map_pages(nullptr, 0, at_once * sizeof(counts_block));
     if (mapped == MAP_FAILED) return nullptr;
     madvise(mapped, at_once * sizeof(counts_block),
             MADV_NOHUGEPAGE);  // most threads touch only one page of each
@@ -93,9 +93,9 @@ thread_counts* new_thread_counts(counts_block* calls) {
 }
 
 /// Returns the next block of the file.
-counts_block* block_in(const counts_file& to) {
-  void* mapped = pages(to.path.c_str(), counts_blocks_at + to.header->blocks * sizeof(counts_block),
-                       sizeof(counts_block));
+counts_block* next_block_of_file(const counts_file& to) {
+  void* mapped = map_pages(to.path.c_str(), counts_blocks_at + to.header->blocks * sizeof(counts_block),
+                           sizeof(counts_block));
   if (mapped == MAP_FAILED) return nullptr;
   ++to.header->blocks;
   return static_cast<counts_block*>(mapped);
@@ -107,7 +107,7 @@ void open_file() {
   std::string path;
   do path = fmt::format("{}/{}.{}", asked_for().counts, getpid(), ++opened);
   while (access(path.c_str(), F_OK) == 0);
-  void* header = pages(path.c_str(), 0, counts_blocks_at);
+  void* header = map_pages(path.c_str(), 0, counts_blocks_at);
   if (header == MAP_FAILED) {
     without_file = true;
     if (watching() || errno == ENOENT) return;  // the command has ended and removed its folder
@@ -163,7 +163,7 @@ void begin_thread() {
       idle = mine->next_idle;
     } else {
       const counts_file* to = file;
-      counts_block* block = to != nullptr ? block_in(*to) : spare_block();
+      counts_block* block = to != nullptr ? next_block_of_file(*to) : block_without_file();
       if (block == nullptr) return;
       counts = mine = new_thread_counts(block);
     }

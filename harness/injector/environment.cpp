@@ -83,7 +83,7 @@ void take_rules(const settings& asked, counts_of_rules counting) {
 /// Ignores a missing or half-written file; its rules are taken once it can be read.
 void* watch(void*) {
   const char* file = asked_for().rules.c_str();
-  const left_alone alone_now;  // for the life of this thread
+  const exempt_from_rules alone_now;  // for the life of this thread
   file_state before = rules_taken;
   while (reload) {
     const timespec pause{0, 50'000'000};
@@ -146,15 +146,15 @@ void read_environment() {
   if (done) return;
   if (begun.exchange(true)) {
     // No rule applies to this thread's own calls meanwhile; another thread waits.
-    while (!done && !left_alone::now()) sched_yield();
+    while (!done && !exempt_from_rules::now()) sched_yield();
     return;
   }
-  const left_alone alone_now;
-  struct at_end {
-    at_end() = default;
-    ~at_end() { done = true; }
-    at_end(const at_end&) = delete;
-    at_end& operator=(const at_end&) = delete;
+  const exempt_from_rules alone_now;
+  struct mark_finished {
+    mark_finished() = default;
+    ~mark_finished() { done = true; }
+    mark_finished(const mark_finished&) = delete;
+    mark_finished& operator=(const mark_finished&) = delete;
   } const end;
   what_was_asked = read_settings();
   const settings& asked = asked_for();
@@ -175,7 +175,7 @@ void watch_rules() {
   static constinit std::atomic<pid_t> watched_in{0};  // a forked child lacks this thread
   const pid_t here = getpid();
   if (watched_in.exchange(here) == here) return;
-  const left_alone alone_now;
+  const exempt_from_rules alone_now;
   sigset_t all;
   sigset_t before;
   sigfillset(&all);
@@ -197,7 +197,7 @@ void watch_rules_beside_libraries() {
                ? 1
                : 0;
   };
-  const left_alone alone_now;
+  const exempt_from_rules alone_now;
   if (dl_iterate_phdr(is_one, nullptr) != 0) watch_rules();
 }
 
@@ -207,7 +207,7 @@ namespace {
 
 /// Does not look up the driver, which may not be loaded yet.
 __attribute__((constructor)) void begin() {
-  const cufault::injector::left_alone alone_now;
+  const cufault::injector::exempt_from_rules alone_now;
   cufault::injector::read_environment();
   cufault::injector::begin_counts_of_process();
   cufault::injector::report_beginning();

@@ -69,8 +69,8 @@ using namespace cufault::injector;
 /// The first rule that acts decides.
 CUFAULT_EXPORTED bool cufault_host_rule_fails(const char* function, const void* caller, std::uint64_t bytes) {
   const bool own = caller >= &__ehdr_start && caller < &_end;
-  if (own || left_alone::now()) return false;
-  const left_alone alone;
+  if (own || exempt_from_rules::now()) return false;
+  const exempt_from_rules alone;
   const reading_rules reading;
   const active_rules* rules = current_rules();
   if (rules == nullptr) return false;
@@ -92,8 +92,8 @@ CUFAULT_EXPORTED bool cufault_host_rule_fails(const char* function, const void* 
 }
 
 CUFAULT_EXPORTED void cufault_host_asks(const void* caller, const char* variable) {
-  if (left_alone::now()) return;
-  const left_alone alone;
+  if (exempt_from_rules::now()) return;
+  const exempt_from_rules alone;
   report_environment_look_up(library_at(caller), variable);
 }
 

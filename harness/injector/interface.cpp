@@ -20,7 +20,7 @@ std::string& rules_error() {
 }  // namespace
 
 CUFAULT_EXPORTED int cufault_set_rules(const char* rules) {
-  const left_alone alone_now;
+  const exempt_from_rules alone_now;
   read_environment();  // another library's constructor may call this before ours runs
   std::string& error = rules_error();
   try {
@@ -38,7 +38,7 @@ CUFAULT_EXPORTED int cufault_set_rules(const char* rules) {
 }
 
 CUFAULT_EXPORTED void cufault_set_log(const char* file) {
-  const left_alone alone_now;
+  const exempt_from_rules alone_now;
   read_environment();
   log_to(file);
   report_beginning();
@@ -50,7 +50,7 @@ CUFAULT_EXPORTED const char* cufault_rules_error() {
 
 CUFAULT_EXPORTED unsigned long long cufault_calls(const char* function) {
   unsigned long long sum = 0;
-  const left_alone alone_now;
+  const exempt_from_rules alone_now;
   for (std::uint32_t slot = 0; slot < all_slots(); ++slot)
     if (const auto one = count_of(slot);
         one.calls != 0 && matches_function(function, std::string_view{one.function}))

@@ -46,7 +46,7 @@ Function* driver_entry(const char* name) {
 }  // namespace
 
 int start_faulty_kernel(bool trap) {
-  const left_alone alone;
+  const exempt_from_rules alone;
   auto* load = driver_entry<int(void** module, const void* image)>("cuModuleLoadData");
   auto* get = driver_entry<int(void** function, void* module, const char* name)>("cuModuleGetFunction");
   auto* launch =

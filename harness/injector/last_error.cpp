@@ -26,7 +26,7 @@ void set_last_error(int code) {
   locked w;
   threads_with_one += code != 0 ? 1U : -1U;
   for (std::uint32_t i = 0; i < all_slots(); ++i)
-    if (is_about_last_error(slots[i].is)) aim_slot(i);
+    if (is_about_last_error(slots[i].is)) set_entry_of_slot(i);
 }
 
 }  // namespace

@@ -192,7 +192,7 @@ void add_process_and_time(json& line) {
 
 void report_beginning() {
   if (asked_for().log.empty()) return;
-  const left_alone alone;
+  const exempt_from_rules alone;
   json line{{"event", "began"},
             {"program", program_path()},
             {"version", CUFAULT_VERSION},
@@ -220,7 +220,7 @@ void report_beginning() {
 
 void report_injection(const active_rule& r, const call_facts& call, std::uint64_t ordinal,
                       const call_result* result) {
-  const left_alone alone;
+  const exempt_from_rules alone;
   json line{{"event", r.what.does == effect::log ? "call" : "injected"},
             {"function", call.function},
             {"ordinal", ordinal}};
@@ -245,7 +245,7 @@ void report_injection(const active_rule& r, const call_facts& call, std::uint64_
 }
 
 void report_sticky(const sticky_error& error, const call_facts& call) {
-  const left_alone alone;
+  const exempt_from_rules alone;
   json line{{"event", "sticky"}, {"function", call.function}, {"ordinal", error.ordinal}};
   add_call(line, call);
   line["rule"] = error.rule->number;
@@ -256,7 +256,7 @@ void report_sticky(const sticky_error& error, const call_facts& call) {
 }
 
 void report_no_injection(const active_rule& r, const call_facts& call, std::uint64_t ordinal, int code) {
-  const left_alone alone;
+  const exempt_from_rules alone;
   write_injection({{"event", "not injected"},
                    {"function", call.function},
                    {"ordinal", ordinal},
@@ -268,7 +268,7 @@ void report_no_injection(const active_rule& r, const call_facts& call, std::uint
 void report_counts() {
   static constinit std::atomic<bool> told{false};
   if (!counts_are_of_this_process() || asked_for().log.empty() || told.exchange(true)) return;
-  const left_alone alone;
+  const exempt_from_rules alone;
   if (!write_totals()) return;
   for (std::uint32_t slot = 0; slot < all_slots(); ++slot) {
     const call_count one = count_of(slot);
@@ -281,17 +281,17 @@ void report_counts() {
 }
 
 void report_late_call(std::uint32_t slot) {
-  const left_alone alone;
+  const exempt_from_rules alone;
   if (!asked_for().log.empty()) write_count(count_of(slot), 1);
 }
 
 void report_environment_look_up(const char* library, const char* variable) {
-  const left_alone alone;
+  const exempt_from_rules alone;
   write_line({{"event", "getenv"}, {"caller", library}, {"variable", variable}, {"pid", getpid()}});
 }
 
 void say(std::string_view what) {
-  const left_alone alone;
+  const exempt_from_rules alone;
   write_parts(STDERR_FILENO, {fmt::format("cufault: {}\n", what)});
 }
 

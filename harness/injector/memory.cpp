@@ -74,7 +74,7 @@ struct ledger {
       forget(number);
   }
   /// Records that allocation `number` begins at `place`.
-  void begin_at(numbers& where, std::uint64_t place, std::uint64_t number) {
+  void record_beginning(numbers& where, std::uint64_t place, std::uint64_t number) {
     const auto [at, is_new] = where.try_emplace(place, number);
     if (is_new) return;
     // The end of the previous allocation at this place was not seen.
@@ -99,12 +99,12 @@ ledger& the_ledger() {
 constinit std::atomic<bool> used{false};
 
 /// Locks the ledger and exempts this thread from rules.
-class opened {
+class locked_ledger {
  public:
   ledger* operator->() { return &the_ledger(); }
 
  private:
-  left_alone alone_;
+  exempt_from_rules alone_;
   std::lock_guard<std::mutex> lock_{the_ledger().mutex};
 };
 
@@ -113,7 +113,7 @@ class opened {
 void set_budgets(const std::vector<active_rule*>& budgets) {
   if (budgets.empty() && !used) return;
   used = true;
-  opened l;
+  locked_ledger l;
   l->budgets.clear();
   for (active_rule* r : budgets) l->budgets.push_back({r, 0});
   for (const auto& [number, each] : l->allocations)
@@ -126,7 +126,7 @@ bool budgets_in_use() {
 
 budget_claim claim_of(const call_facts& call, memory_role how) {
   const driver_context of = how == memory_role::allocates ? current_context() : driver_context{};
-  opened l;
+  locked_ledger l;
   budget_claim claim;
   bool some = false;
   l->each_of(call, [&](budget& b) {
@@ -142,33 +142,33 @@ budget_claim claim_of(const call_facts& call, memory_role how) {
   return claim;
 }
 
-void settle_claim(std::uint64_t number, memory_role how, bool succeeded, const std::uint64_t* arguments) {
-  opened l;
+void complete_claim(std::uint64_t number, memory_role how, bool succeeded, const std::uint64_t* arguments) {
+  locked_ledger l;
   if (!succeeded) return l->forget(number);
   const std::uint64_t place = *reinterpret_cast<const std::uint64_t*>(arguments[0]);
   if (how == memory_role::creates_handle) l->allocations.at(number).references = 1;
-  l->begin_at(how == memory_role::creates_handle ? l->number_of : l->number_at, place, number);
+  l->record_beginning(how == memory_role::creates_handle ? l->number_of : l->number_at, place, number);
 }
 
-std::uint64_t budget_before(memory_role how, const std::uint64_t* arguments) {
+std::uint64_t budgeted_allocation_at(memory_role how, const std::uint64_t* arguments) {
   if (how != memory_role::frees && how != memory_role::releases_handle) return 0;
-  opened l;
+  locked_ledger l;
   const numbers& all = how == memory_role::frees ? l->number_at : l->number_of;
   const auto found = all.find(arguments[0]);
   return found != all.end() ? found->second : 0;
 }
 
-void budget_after(memory_role how, const std::uint64_t* arguments, std::uint64_t number) {
+void account_for_released_memory(memory_role how, const std::uint64_t* arguments, std::uint64_t number) {
   const bool ends_primary = ends_primary_context(how, static_cast<int>(arguments[0]));
-  opened l;
+  locked_ledger l;
   switch (how) {
-    case memory_role::frees:
+    case memory_role::frees:  // cuMemFree(address)
       if (const auto at = l->number_at.find(arguments[0]); at != l->number_at.end() && at->second == number) {
         l->forget(number);
         l->number_at.erase(at);
       }
       break;
-    case memory_role::releases_handle:
+    case memory_role::releases_handle:  // cuMemRelease(handle)
       if (const auto of = l->number_of.find(arguments[0]); of != l->number_of.end() && of->second == number) {
         auto& references = l->allocations.at(number).references;
         if (references != 0 && --references != 0) break;
@@ -176,7 +176,7 @@ void budget_after(memory_role how, const std::uint64_t* arguments, std::uint64_t
         l->forget_if_nobody_has(number);
       }
       break;
-    case memory_role::retains_handle: {
+    case memory_role::retains_handle: {  // cuMemRetainAllocationHandle(&handle, address)
       const std::uint64_t handle = *reinterpret_cast<const std::uint64_t*>(arguments[0]);
       if (const auto mapped = l->mapped_at(arguments[1]); mapped != 0) {
         l->number_of[handle] = mapped;
@@ -184,13 +184,13 @@ void budget_after(memory_role how, const std::uint64_t* arguments, std::uint64_t
       }
       break;
     }
-    case memory_role::maps:
+    case memory_role::maps:  // cuMemMap(address, size, offset, handle, flags)
       if (const auto of = l->number_of.find(arguments[3]); of != l->number_of.end()) {
         l->mapped[arguments[0]] = {arguments[1], of->second};
         ++l->allocations.at(of->second).mappings;
       }
       break;
-    case memory_role::unmaps:
+    case memory_role::unmaps:  // cuMemUnmap(address, size)
       std::erase_if(l->mapped, [&](const auto& each) {
         if (each.first < arguments[0] || each.first >= arguments[0] + arguments[1]) return false;
         --l->allocations.at(each.second.number).mappings;
@@ -198,13 +198,13 @@ void budget_after(memory_role how, const std::uint64_t* arguments, std::uint64_t
         return true;
       });
       break;
-    case memory_role::destroys_context: {
+    case memory_role::destroys_context: {  // cuCtxDestroy(context)
       const auto* context = reinterpret_cast<const void*>(arguments[0]);
       l->forget_where([&](const allocation& a) { return a.of.handle == context; });
       break;
     }
     case memory_role::releases_primary:
-    case memory_role::resets_primary:
+    case memory_role::resets_primary:  // both take the device
       if (ends_primary)
         l->forget_where(
             [&](const allocation& a) { return a.of.primary_of == static_cast<int>(arguments[0]); });
@@ -215,7 +215,7 @@ void budget_after(memory_role how, const std::uint64_t* arguments, std::uint64_t
 }
 
 std::uint64_t budget_left(const call_facts& asker, std::uint64_t really_free) {
-  opened l;
+  locked_ledger l;
   std::uint64_t left = really_free;
   l->each_of(asker, [&](const budget& b) { left = std::min(left, b.left()); });
   return left;
@@ -232,7 +232,7 @@ void go_on_with_budgets() {
 
 CUFAULT_EXPORTED unsigned long long cufault_bytes_held() {
   using namespace cufault::injector;
-  opened l;
+  locked_ledger l;
   return l->taken;
 }
 // NOLINTEND(performance-no-int-to-ptr)

@@ -34,7 +34,7 @@ dlsym_function* next_dlsym() {
 void* c_library() {
   static constinit std::atomic<void*> known{nullptr};
   if (known == nullptr) {
-    const left_alone alone_now;
+    const exempt_from_rules alone_now;
     known = dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD);
   }
   return known;
@@ -49,7 +49,7 @@ dlsym_function* libc_dlsym() {
   constexpr const char* version = "GLIBC_2.17";
 #endif
   if (known == nullptr) {
-    const left_alone alone_now;
+    const exempt_from_rules alone_now;
     void* found = c_library() != nullptr ? dlvsym(c_library(), "dlsym", version) : nullptr;
     void* older = found == nullptr ? dlopen("libdl.so.2", RTLD_LAZY | RTLD_NOLOAD) : nullptr;  // before 2.34
     if (older != nullptr) found = dlvsym(older, "dlsym", version);
@@ -102,7 +102,7 @@ bool is_front(const void* address) {
 void keep_loaded(const Dl_info& driver) {
   static constinit std::atomic<void*> kept{nullptr};  // keeping a library twice is harmless
   if (kept.exchange(driver.dli_fbase) == driver.dli_fbase) return;
-  const left_alone alone_now;
+  const exempt_from_rules alone_now;
   dlopen(driver.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
 }
 
@@ -110,7 +110,7 @@ void keep_loaded(const Dl_info& driver) {
 void* definition_needed_by(const void* caller, const char* name) {
   Dl_info info{};
   if (dladdr(caller, &info) == 0 || info.dli_fname == nullptr || *info.dli_fname == '\0') return nullptr;
-  const left_alone alone_now;
+  const exempt_from_rules alone_now;
   void* scope = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
   if (scope == nullptr) return nullptr;
   void* found = libc_dlsym()(scope, name);
@@ -120,7 +120,7 @@ void* definition_needed_by(const void* caller, const char* name) {
 
 /// Sets the message of dlerror() for a name that was not found.
 void* not_found(const char* name) {
-  const left_alone alone_now;
+  const exempt_from_rules alone_now;
   if (c_library() != nullptr) libc_dlsym()(c_library(), name);
   return nullptr;
 }
@@ -265,7 +265,7 @@ void* wrapped(void* real, const char* asked, const char* library, const known_li
 /// Asks the loader before it takes the mutex: a thread inside the loader may be waiting for the mutex.
 void* resolve_linked(std::uint32_t index) {
   slot& s = slots[index];
-  const left_alone alone_now;
+  const exempt_from_rules alone_now;
   void* next = libc_dlsym()(RTLD_NEXT, s.function.text.data());
   if (next == nullptr || is_thunk(next)) next = driver_function_at(s.function.text.data());
   Dl_info info{};
@@ -284,7 +284,7 @@ void* resolve_linked(std::uint32_t index) {
 void* driver_function_at(const char* name) {
   // Prefers the driver that is already loaded, by whatever path, to the one that the loader would find.
   static constinit std::atomic<void*> driver{nullptr};
-  const left_alone alone_now;
+  const exempt_from_rules alone_now;
   if (driver == nullptr) driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
   if (driver == nullptr) driver = dlopen("libcuda.so.1", RTLD_LAZY);
   return driver != nullptr ? libc_dlsym()(driver, name) : nullptr;
@@ -313,9 +313,9 @@ const known_library* library_meant(const char* name) {
 // Looks up names of the driver, and of libraries that rules name. For all other names the last call must be a jump: the real dlsym reads
 // its caller's address to resolve RTLD_NEXT. Defined under both versions of the C library's dlsym, since programs ask for either.
 CUFAULT_EXPORTED void* cufault_dlsym(void* library, const char* name) noexcept {
-  if (is_driver_name(name) && !left_alone::now())
+  if (is_driver_name(name) && !exempt_from_rules::now())
     return resolved(library, name, __builtin_return_address(0), nullptr);
-  if (const auto* of = library_meant(name); of != nullptr && !left_alone::now()) {
+  if (const auto* of = library_meant(name); of != nullptr && !exempt_from_rules::now()) {
     if (front_of(*of) != nullptr) return resolved(library, name, __builtin_return_address(0), of);
     watch_rules();  // rules may name it later
   }

@@ -179,10 +179,10 @@ void update_slot(state& w, std::uint32_t index) {
   if (!concerned.empty() && (made.empty() || made.back()->all != concerned))
     made.push_back(std::make_unique<rules_of_slot>(concerned));
   s.rules.store(concerned.empty() ? nullptr : made.back().get());
-  aim_slot(index);
+  set_entry_of_slot(index);
 }
 
-void aim_slot(std::uint32_t index) {
+void set_entry_of_slot(std::uint32_t index) {
   const slot& s = slots[index];
   void* real = s.real;
   const bool accounted = is_accounted(s.memory.role) && budgets_in_use();
@@ -276,14 +276,14 @@ bool acts_now(active_rule& r, std::uint64_t n) {
   return acts_on(r.what, n, r.stream) && (r.what.probability >= 1 || r.drawn++ < r.what.hits);
 }
 
-left_alone::left_alone() : errno_(errno) {
+exempt_from_rules::exempt_from_rules() : errno_(errno) {
   ++alone;
 }
-left_alone::~left_alone() {
+exempt_from_rules::~exempt_from_rules() {
   --alone;
   errno = errno_;
 }
-bool left_alone::now() {
+bool exempt_from_rules::now() {
   return alone != 0;
 }
 

@@ -92,7 +92,7 @@ class locked {
   state& operator*();
 
  private:
-  left_alone alone_;
+  exempt_from_rules alone_;
 };
 
 /// While an object lives, no rule that this thread can reach is freed.
@@ -109,7 +109,7 @@ void name_slot(state& w, const char* function, const char* library);
 /// Applies the rules now in effect to the slot.
 void update_slot(state& w, std::uint32_t index);
 /// Lets the thunk jump to the real function or to begin_call. Call with the state's mutex held.
-void aim_slot(std::uint32_t index);
+void set_entry_of_slot(std::uint32_t index);
 /// Lets every thunk jump to begin_call. Call with the state's mutex held.
 void arm_all_slots();
 /// Keeps the errors of rules with a successor, under that successor; ends all others.

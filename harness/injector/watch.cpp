@@ -184,7 +184,7 @@ void write_failure(const slot* call, std::uint32_t number, std::string_view who,
 
 /// Called in the thread whose call fails, during that call.
 void take_message(void*, unsigned, char* message, std::size_t length) {
-  if (left_alone::now()) return;  // a call of this library, not of the program
+  if (exempt_from_rules::now()) return;  // a call of this library, not of the program
   const int before = errno;
   std::uint32_t number = 0;
   thread_calls* now = calls_of_this_thread();
@@ -201,7 +201,7 @@ void take_message(void*, unsigned, char* message, std::size_t length) {
 void watch_driver() {
   static constinit std::atomic<bool> done{false};
   if (!watching() || done.exchange(true)) return;
-  const left_alone alone_now;
+  const exempt_from_rules alone_now;
   using register_callback = int(void (*)(void*, unsigned, char*, std::size_t), void*, void**);
   auto* registers = reinterpret_cast<register_callback*>(driver_function_at("cuLogsRegisterCallback"));
   void* handle = nullptr;
@@ -233,7 +233,7 @@ void end_watched(std::uint32_t index, std::uint32_t depth, std::int32_t result) 
 void cufault_call_failed(std::uint32_t index, std::int32_t result) {
   using namespace cufault::injector;
   const thread_calls* now = calls_of_this_thread();
-  if (now == nullptr || result == result_not_ready || left_alone::now()) return;
+  if (now == nullptr || result == result_not_ready || exempt_from_rules::now()) return;
   const int before = errno;
   const slot& s = slots[index];
   std::uint32_t number = now->number[now->depth % now->number.size()];

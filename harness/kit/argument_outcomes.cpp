@@ -17,13 +17,13 @@ bool undamaged(const row_end& end) {
 }
 
 /// True if a described product did its work and nothing else.
-bool as_it_should(const row_end& end) {
+bool did_exactly_its_work(const row_end& end) {
   const bool only_c = end.written == (end.due ? written_where::c : 0);
   return undamaged(end) && end.status == CUBLAS_STATUS_SUCCESS && only_c && !end.lost;
 }
 
 /// E.g. "CUBLAS_STATUS_SUCCESS, then cudaErrorIllegalAddress"
-std::string came_to(const row_seen& seen) {
+std::string text_of_end(const row_seen& seen) {
   if (!seen.end.returned || undamaged(seen.end)) return seen.status;
   return fmt::format("{}, then {}", seen.status, record_of(static_cast<cudaError_t>(seen.end.waited)).text());
 }
@@ -114,13 +114,13 @@ std::optional<bool> predicted_correctly(const row_end& end) {
     case prediction::caution:
       return std::nullopt;
     case prediction::nothing:
-      return as_it_should(end);
+      return did_exactly_its_work(end);
     case prediction::refused:
       return refused_with(CUBLAS_STATUS_INVALID_VALUE);
     case prediction::unsupported:
       return refused_with(CUBLAS_STATUS_NOT_SUPPORTED);
     case prediction::silent:
-      return !undamaged(end) || (end.status == CUBLAS_STATUS_SUCCESS && !as_it_should(end));
+      return !undamaged(end) || (end.status == CUBLAS_STATUS_SUCCESS && !did_exactly_its_work(end));
   }
   return std::nullopt;
 }
@@ -128,7 +128,7 @@ std::optional<bool> predicted_correctly(const row_end& end) {
 std::map<std::string, int> outcomes_by_kind(std::span<const row_seen> rows) {
   std::map<std::string, int> calls;
   for (const row_seen& each : rows)
-    if (each.what.wrong) ++calls[fmt::format("{}: {}", word_for(each.what.what), came_to(each))];
+    if (each.what.wrong) ++calls[fmt::format("{}: {}", word_for(each.what.what), text_of_end(each))];
   return calls;
 }
 
@@ -136,7 +136,8 @@ std::map<std::string, found_count> found_beforehand(std::span<const row_seen> ro
   std::map<std::string, found_count> calls;
   for (const row_seen& each : rows) {
     if (each.end.predicted == prediction::not_asked || !of_shapes_or_types(each.what.what)) continue;
-    found_count& of = calls[as_it_should(each.end) ? std::string{} : std::string{word_for(each.what.what)}];
+    found_count& of =
+        calls[did_exactly_its_work(each.end) ? std::string{} : std::string{word_for(each.what.what)}];
     ++of.all;
     if (each.end.predicted > prediction::caution) ++of.found;
   }

@@ -73,7 +73,7 @@ bool shares_process(const cell& c) {
 }
 
 /// True if the operation allocates more managed memory than fits in the device.
-bool takes_too_much(const cell& c) {
+bool exceeds_device_memory(const cell& c) {
   return c.operation->takes_managed_memory && c.fault->fills_device && c.level.value_or(0) == 0;
 }
 
@@ -160,14 +160,14 @@ std::vector<cell> cells_of(const fault_type& f, const vocabulary& v) {
 }
 
 test_tier tier_of(const cell& c, const std::vector<operation_type>& operations) {
-  if (takes_too_much(c)) return test_tier::named;
+  if (exceeds_device_memory(c)) return test_tier::named;
   if (c.fault->takes_seconds) return tier_of_seconds(c);
   if (c.remedy != nullptr) return c.operation->representative ? test_tier::full : test_tier::nightly;
   if (c.when == timing::racing) return test_tier::nightly;
   // With a process for each cell these would take minutes: the driver makes few contexts a second.
   if (!shares_process(c) || !c.fault->undefined.empty()) return test_tier::full;
   std::vector<cell> turns = plain_cells_of(*c.fault, *c.operation);
-  std::erase_if(turns, [](const cell& one) { return !shares_process(one) || takes_too_much(one); });
+  std::erase_if(turns, [](const cell& one) { return !shares_process(one) || exceeds_device_memory(one); });
   const auto number =
       std::ranges::find(operations, c.operation->name, &operation_type::name) - operations.begin();
   const cell& its_turn = turns[static_cast<std::size_t>(number) % turns.size()];

@@ -154,7 +154,7 @@ void bring_about(const cell& c, world& w) {
 }
 
 /// Makes the operation after the remedy. Its preparation may fail too: under many faults no memory can be written.
-void attempt_again(const cell& c, const operation_type& type, world& w, operation& o) {
+void attempt_after_remedy(const cell& c, const operation_type& type, world& w, operation& o) {
   const bool is_prepared = prepared([&] {
     o.prepare();
     if (c.remedy->fault_again) bring_about(c, w);
@@ -206,7 +206,7 @@ void make_anew(const cell& c, const operation_type& type, world& w, std::unique_
   if (!prepared([&] { o = type.fresh(); })) return;
   w.set_operation(o.get());
   if (!applied(c.remedy->to_new, w)) return;
-  attempt_again(c, type, w, *o);
+  attempt_after_remedy(c, type, w, *o);
 }
 
 void apply_remedy(trial& t, const cell& c, world& w, std::unique_ptr<operation>& o,
@@ -221,7 +221,7 @@ void apply_remedy(trial& t, const cell& c, world& w, std::unique_ptr<operation>&
     return;
   }
   if (!r.new_operation) {
-    attempt_again(c, *c.operation, w, *o);
+    attempt_after_remedy(c, *c.operation, w, *o);
     return;
   }
   w.set_operation(nullptr);

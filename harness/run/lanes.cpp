@@ -103,7 +103,7 @@ lanes::lanes(std::size_t count, lane_work work, std::function<void()> at_end)
     : work_(std::move(work)),
       at_end_(std::move(at_end)),
       all_(count),
-      strangers_(children_of_this_process()) {
+      earlier_children_(children_of_this_process()) {
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   for (lane& l : all_) start(l);
 }
@@ -145,13 +145,13 @@ void lanes::start(lane& l) {
   sigprocmask(SIG_SETMASK, &before, nullptr);
   errno = error;
   if (pid < 0) fail_lanes("cannot start a process that runs trials");
-  l = {.pid = pid, .channel = std::move(ours), .received = {}, .busy = false, .since = 0};
+  l = {.pid = pid, .channel = std::move(ours), .received = {}, .busy = false, .idle_since = 0};
 }
 
 std::optional<std::size_t> lanes::idle() const {
   std::optional<std::size_t> found;
   for (std::size_t i = 0; i < all_.size(); ++i)
-    if (!all_[i].busy && (!found || all_[i].since > all_[*found].since)) found = i;
+    if (!all_[i].busy && (!found || all_[i].idle_since > all_[*found].idle_since)) found = i;
   return found;
 }
 
@@ -193,11 +193,11 @@ std::optional<lane_answer> lanes::next_of(const std::vector<std::size_t>& which,
       auto text = message_in(l.received);
       if (text) {
         l.busy = false;
-        l.since = ++answers_;
+        l.idle_since = ++answers_;
         return lane_answer{which[at], *std::move(text), {}};
       }
       if (open) continue;
-      lane_answer answer{which[at], {}, bury(l)};
+      lane_answer answer{which[at], {}, reap_dead_lane(l)};
       start(l);
       return answer;
     }
@@ -215,7 +215,7 @@ void lanes::ask_idle(const std::string& request) {
 }
 
 /// Reaps a dead lane, ends the processes that it started, and says how it ended.
-std::string lanes::bury(lane& l) {
+std::string lanes::reap_dead_lane(lane& l) {
   int status = 0;
   pid_t reaped = 0;
   while ((reaped = waitpid(l.pid, &status, 0)) < 0 && errno == EINTR) {
@@ -224,7 +224,7 @@ std::string lanes::bury(lane& l) {
   while (true) {
     bool found = false;
     for (const pid_t child : children_of_this_process()) {
-      if (strangers_.contains(child) ||
+      if (earlier_children_.contains(child) ||
           std::any_of(all_.begin(), all_.end(), [&](const lane& other) { return other.pid == child; }))
         continue;
       found = true;
@@ -244,7 +244,7 @@ void lanes::end() {
   for (lane& l : all_)
     if (l.channel) shutdown(l.channel.get(), SHUT_RDWR);
   for (lane& l : all_) {
-    if (l.pid > 0) bury(l);
+    if (l.pid > 0) reap_dead_lane(l);
     l = {};
   }
 }

@@ -56,15 +56,15 @@ class lanes {
     unique_fd channel;
     std::string received;
     bool busy = false;
-    std::size_t since = 0;  // index of the answer after which it became idle
+    std::size_t idle_since = 0;  // index of the answer after which it became idle
   };
   void start(lane& l);
-  std::string bury(lane& l);
+  std::string reap_dead_lane(lane& l);
   std::optional<lane_answer> next_of(const std::vector<std::size_t>& which, int stop, int patience);
   lane_work work_;
   std::function<void()> at_end_;
   std::vector<lane> all_;
-  std::set<pid_t> strangers_;  // earlier children of this process
+  std::set<pid_t> earlier_children_;  // earlier children of this process
   std::size_t answers_ = 0;
 };
 

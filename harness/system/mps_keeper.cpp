@@ -87,7 +87,7 @@ void end_daemon() {
 }
 
 /// Reads a line without its newline; "" at the end of the channel or after the time limit.
-std::string heard(int from) {
+std::string read_line_in_time(int from) {
   std::array<char, 64> line{};
   ssize_t n = 0;
   do n = read(from, line.data(), line.size());
@@ -102,7 +102,7 @@ bool say(int to, std::string_view line) {
 }
 
 /// Calls bind() or connect() with the keeper's address for clients. Returns false with errno on failure.
-bool at_address_of_keeper(int fd, int (*call)(int, const sockaddr*, socklen_t)) {
+bool call_with_keeper_address(int fd, int (*call)(int, const sockaddr*, socklen_t)) {
   const char* const folder = std::getenv("CUDA_MPS_LOG_DIRECTORY");
   const std::string path = fmt::format("{}/keeper", folder != nullptr ? folder : "");
   sockaddr_un address{AF_UNIX, {}};
@@ -145,7 +145,7 @@ class kept_daemon {
 /// Serves one client. A silent client must not hold up others or the end.
 void serve_client(int client, kept_daemon& daemon) {
   setsockopt(client, SOL_SOCKET, SO_RCVTIMEO, &patience_with_client, sizeof patience_with_client);
-  const std::string asked = heard(client);
+  const std::string asked = read_line_in_time(client);
   if (asked == restart_line) say(client, daemon.restart());
   if (asked == state_line) say(client, daemon.has_ended() ? "ended" : "runs");
 }
@@ -155,7 +155,7 @@ std::string ask_keeper(std::string_view line) {
   const unique_fd keeper(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   for (const int waiting : {SO_RCVTIMEO, SO_SNDTIMEO})  // SO_SNDTIMEO also limits connect()
     setsockopt(keeper.get(), SOL_SOCKET, waiting, &patience_of_client, sizeof patience_of_client);
-  if (!at_address_of_keeper(keeper.get(), connect) || !say(keeper.get(), line)) return {};
+  if (!call_with_keeper_address(keeper.get(), connect) || !say(keeper.get(), line)) return {};
   std::string answer;
   for (char c = 0; read(keeper.get(), &c, 1) == 1 && c != '\n';) answer += c;
   return answer;
@@ -174,18 +174,18 @@ int keep_mps_daemon(std::chrono::seconds start_limit) {
     return 2;
   }
   prctl(PR_SET_CHILD_SUBREAPER, 1);  // the daemon detaches and becomes a child of this process
-  if (heard(STDIN_FILENO).empty()) return 0;
+  if (read_line_in_time(STDIN_FILENO).empty()) return 0;
   const unique_fd clients(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   kept_daemon daemon(start_limit);
   std::string said;
-  if (!at_address_of_keeper(clients.get(), bind) || listen(clients.get(), 1) != 0)
+  if (!call_with_keeper_address(clients.get(), bind) || listen(clients.get(), 1) != 0)
     said = fmt::format("its keeper cannot be asked in {}: {}", std::getenv("CUDA_MPS_LOG_DIRECTORY"),
                        std::strerror(errno));
   else
     said = daemon.start();
   say(STDIN_FILENO, said);
   if (said != "started") {
-    heard(STDIN_FILENO);  // the requester takes the end for a failure
+    read_line_in_time(STDIN_FILENO);  // the requester takes the end for a failure
     return 1;
   }
   while (true) {
@@ -196,7 +196,7 @@ int keep_mps_daemon(std::chrono::seconds start_limit) {
       serve_client(client.get(), daemon);
       continue;
     }
-    const bool by_word = !heard(STDIN_FILENO).empty();
+    const bool by_word = !read_line_in_time(STDIN_FILENO).empty();
     end_daemon();
     if (by_word) say(STDIN_FILENO, "ended");
     return 0;

@@ -312,7 +312,8 @@ bool is_ending(pid_t pid) {
 // A started program and all its descendants. None of them outlives this object.
 class process_tree {
  public:
-  process_tree(pid_t leader, std::set<pid_t> strangers) : leader_(leader), strangers_(std::move(strangers)) {}
+  process_tree(pid_t leader, std::set<pid_t> strangers)
+      : leader_(leader), earlier_children_(std::move(strangers)) {}
   ~process_tree() {
     try {
       end();
@@ -340,7 +341,7 @@ class process_tree {
       const auto children = children_of_this_process();
       bool found = false;
       for (const auto pid : children) {
-        if (strangers_.contains(pid)) continue;
+        if (earlier_children_.contains(pid)) continue;
         found = true;
         kill(pid, SIGKILL);
         const auto how = reap(pid, deadline);
@@ -358,13 +359,13 @@ class process_tree {
   [[nodiscard]] int others() const {
     const auto children = children_of_this_process();
     return static_cast<int>(std::count_if(children.begin(), children.end(), [&](pid_t pid) {
-      return pid != leader_ && !strangers_.contains(pid);
+      return pid != leader_ && !earlier_children_.contains(pid);
     }));
   }
 
  private:
   pid_t leader_;
-  std::set<pid_t> strangers_;  // earlier children of ours
+  std::set<pid_t> earlier_children_;  // earlier children of ours
   bool ended_ = false;
   siginfo_t how_{};
   int stragglers_ = 0;

@@ -251,7 +251,7 @@ cost_comparison compared(const figure& f, const std::vector<setting>& settings,
 }
 
 /// The cost of restarting, compared with a product by a used handle.
-cost_comparison started_over(const rounds_of& without, const rounds_of& again) {
+cost_comparison cost_of_restart(const rounds_of& without, const rounds_of& again) {
   cost_comparison c;
   c.name = "process.start_over";
   c.work = "a product in FP32 where the process can go on: by a handle that has done it before, waited for";
@@ -353,7 +353,7 @@ std::vector<std::string> measure_fresh_processes(const fresh_processes& how,
       nothing.failed = e.what();
       told(std::move(nothing));
     }
-  told(started_over(seen[0], seen[1]));
+  told(cost_of_restart(seen[0], seen[1]));
   return left_out;
 }
 
