@@ -1,22 +1,20 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What fails   A product with one wrong argument: what is refused, with which status and which parameter blamed; what is
-//              accepted and computes something else; what ends the process or damages the context.
-// Why          cuBLAS checks on the host what needs no look at memory, and not all of that. On H200, driver 580.159.04, cuBLAS
-//              13.1.0: a leading dimension, an extent or an operation that is wrong by itself is always refused, a stride never,
-//              not even where results overwrite each other or lie in front of C. A null alpha or beta is refused by cublas<t>gemm
-//              and ends the process in cublasGemmEx and in strided batches; one in device memory ends it everywhere. A negative batch
-//              count is refused by cublas<t>gemmStridedBatched; cublasGemmStridedBatchedEx fails to execute, or, with transposed
-//              operands, succeeds and writes C. Null matrices are refused; of host memory and of extents or strides behind the memory
-//              the kernel dies, after CUBLAS_STATUS_SUCCESS or with CUBLAS_STATUS_EXECUTION_FAILED, in cublasZgemm
-//              CUBLAS_STATUS_INTERNAL_ERROR; freed memory is taken. An address that is not aligned to its element is not
-//              supported, but strided batches in single precision die of it.
-// Documented   cuBLAS library, cublas<t>gemm and the functions after it: their tables of return values name
-//              CUBLAS_STATUS_INVALID_VALUE for extents and batch counts below zero, for operations and leading dimensions, and, for
-//              cublas<t>gemm at least, for a null alpha or beta. Reported under many names, the leading dimension first:
-//              tensorflow#25761, dbcsr#28, gorgonia#34; fast.cu#14.
-// What helps   Not measured here: this characterises. Remedies for single mistakes have cases of their own.
+// What fails   A product with one wrong argument. Recorded: which are refused, with which status and blamed parameter; which are accepted
+//              and compute something else; which end the process or damage the context.
+// Why          cuBLAS checks on the host a part of what needs no look at memory. On H200, driver 580.159.04, cuBLAS 13.1.0, a leading
+//              dimension, extent or operation that is wrong by itself is always refused. A stride never is, even if results overlap or lie
+//              before C. A null alpha or beta is refused by cublas<t>gemm, but ends the process in cublasGemmEx and strided batches; one in
+//              device memory always ends it. A negative batch count is refused by cublas<t>gemmStridedBatched; cublasGemmStridedBatchedEx
+//              fails to execute, or, with transposed operands, succeeds and writes C. Null matrices are refused. With host memory, or
+//              extents or strides beyond the memory, the kernel fails: after CUBLAS_STATUS_SUCCESS or with CUBLAS_STATUS_EXECUTION_FAILED,
+//              in cublasZgemm CUBLAS_STATUS_INTERNAL_ERROR. Freed memory is accepted. An address not aligned to its element is not
+//              supported, but makes the kernel of strided batches in single precision fail.
+// Documented   cuBLAS library, cublas<t>gemm and the functions after it: their tables of return values name CUBLAS_STATUS_INVALID_VALUE for
+//              extents and batch counts below zero, for operations and leading dimensions, and, for cublas<t>gemm at least, for a null
+//              alpha or beta. Reported under many names, the leading dimension first: tensorflow#25761, dbcsr#28, gorgonia#34; fast.cu#14.
+// What helps   Not measured here: the case only characterises. Cases of their own have remedies for single mistakes.
 #include "cases/arguments/gemm_arguments.hpp"
 #include "cases/arguments/numbers.hpp"
 #include "harness/kit/argument_table.hpp"
@@ -83,7 +81,7 @@ using extent = decltype(extent_of(std::declval<F>()));
 
 /// Written memory cannot test argument_check in some rows: a product that adds nothing leaves C unchanged, and an operand in the place of C
 /// only changes numbers. These lose their description.
-std::vector<row> undescribed_where_untold(std::vector<row> rows, base from) {
+std::vector<row> drop_untestable_descriptions(std::vector<row> rows, base from) {
   for (row& r : rows) {
     const bool adds_nothing =
         (r.argument == "alpha" && r.change != "null") || (r.argument == "k" && r.change == "of 0");
@@ -97,7 +95,7 @@ template <class T, class F>
 row_maker gemm(const std::string& name, F f, base from = base::plain) {
   return [=](cublasHandle_t handle, const buffers& b, depth how_deep) {
     const auto op = operation(from);
-    return undescribed_where_untold(
+    return drop_untestable_descriptions(
         described_rows_of(typed<T, extent<F>>(), with(name, from), f, gemm_arguments(op), b, how_deep, handle,
                           op, op, m, n, k, &one<T>, b.device(0), ld, b.device(1), ld, beta<T>(from),
                           b.device(2), ld),
@@ -109,7 +107,7 @@ template <class T, class F>
 row_maker strided(const std::string& name, F f, base from = base::plain) {
   return [=](cublasHandle_t handle, const buffers& b, depth how_deep) {
     const auto op = operation(from);
-    return undescribed_where_untold(
+    return drop_untestable_descriptions(
         described_rows_of(typed<T, extent<F>>(), with(name, from), f, gemm_arguments(op, {.strided = true}),
                           b, how_deep, handle, op, op, m, n, k, &one<T>, b.device(0), ld, stride, b.device(1),
                           ld, stride, beta<T>(from), b.device(2), ld, stride, batch),
@@ -122,7 +120,7 @@ template <class F>
 row_maker gemm_ex(const std::string& name, F f, base from = base::plain) {
   return [=](cublasHandle_t handle, const buffers& b, depth how_deep) {
     const auto op = operation(from);
-    return undescribed_where_untold(
+    return drop_untestable_descriptions(
         described_rows_of(typed<float, extent<F>>(), with(name, from), f, gemm_arguments(op, {.typed = true}),
                           b, how_deep, handle, op, op, m, n, k, &one<float>, b.device(0), CUDA_R_16F, ld,
                           b.device(1), CUDA_R_16F, ld, beta<float>(from), b.device(2), CUDA_R_16F, ld,
@@ -135,7 +133,7 @@ template <class F>
 row_maker strided_ex(const std::string& name, F f, base from = base::plain) {
   return [=](cublasHandle_t handle, const buffers& b, depth how_deep) {
     const auto op = operation(from);
-    return undescribed_where_untold(
+    return drop_untestable_descriptions(
         described_rows_of(typed<float, extent<F>>(), with(name, from), f,
                           gemm_arguments(op, {.typed = true, .strided = true}), b, how_deep, handle, op, op,
                           m, n, k, &one<float>, b.device(0), CUDA_R_16F, ld, stride, b.device(1), CUDA_R_16F,

@@ -1,28 +1,26 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What fails   A product or a conversion by cuBLASLt with one wrong value in a layout, descriptor, preference or argument: which call
-//              reports it, with which status, and whether the result was touched all the same.
-// Why          A descriptor keeps what it is told. On H200, driver 580.159.04, cuBLAS 13.1.0, no SetAttribute refuses a value: what
-//              contradicts another descriptor, batch counts included, is refused by the heuristic, and by cublasLtMatmul with an
-//              algorithm found before. More than an int holds is not supported. Not refused: TRANSC outside its enumeration,
-//              counts of multiprocessors, strides of C and D alike at which results overlap or leave the memory; by
-//              cublasLtMatrixTransform leading dimensions below the rows, batch counts that differ, operations and pointer modes
-//              outside their enumerations. Products of no rows or no columns and batches of none fail to execute. With an algorithm
-//              found before it is another matter: TRANSA and TRANSB outside their enumeration and small strides, which all calls
-//              together take, are not supported; a bias off its element, which the heuristic refuses, ends the kernel; a batch of none
-//              writes C. Null scalars and scalars in device memory end the process, as do a null descriptor of the operation, null
-//              results of the heuristic or fewer than it is asked for, and null layouts of what cublasLtMatrixTransform reads.
-// Documented   cublasLt.h: SetAttribute and GetAttribute give CUBLAS_STATUS_INVALID_VALUE for no buffer and for a wrong size, as
-//              they do; the heuristic for a count that is not positive; cublasLtMatmul for parameters in conflict;
-//              cublasLtMatrixTransform for a matrix without its layout, which crashes; cublasLtMatmulAlgoInit for a number that is
-//              no algorithm, of which -1 is taken; leading dimensions "large enough so that matrix memory locations are not
-//              overlapping". cuBLAS library: a workspace aligned to 16 bytes; 256 are asked for. Reported: CUDALibrarySamples#185
-//              (batch counts that differ). Release notes, issue 5645772, A and B of different batch counts not rejected: they are here.
-//              A fill mode is reported as not supported on this architecture; it is CUBLAS_STATUS_INVALID_VALUE.
-// What helps   Not measured here: this characterises. One batch count for all layouts clears the reported one.
-//
-// In what was written, C is the result: C and D of the product, the target of a conversion. "By" names the call that failed first.
+// What fails   A product or conversion by cuBLASLt with one wrong value in a layout, descriptor, preference or argument. Recorded: the call
+//              that reports it, its status, and whether the result was written.
+// Why          A descriptor keeps any value: on H200, driver 580.159.04, cuBLAS 13.1.0, no SetAttribute refuses one. The heuristic, and
+//              cublasLtMatmul with an earlier algorithm, refuse what contradicts another descriptor, including batch counts. More than an
+//              int holds is not supported. Not refused: TRANSC outside its enumeration, counts of multiprocessors, equal strides of C and D
+//              with which results overlap or leave the memory. cublasLtMatrixTransform does not refuse leading dimensions below the rows,
+//              different batch counts, and operations and pointer modes outside their enumerations. Products without rows or columns and
+//              empty batches fail to execute. An earlier algorithm changes this: TRANSA and TRANSB outside their enumeration and small
+//              strides, accepted by all calls together, are then not supported. A bias off its element, which the heuristic refuses, makes
+//              the kernel fail; an empty batch writes C. The process ends with null scalars, scalars in device memory, a null descriptor of
+//              the operation, null results of the heuristic or fewer than requested, and null layouts of inputs of cublasLtMatrixTransform.
+// Documented   cublasLt.h: SetAttribute and GetAttribute return CUBLAS_STATUS_INVALID_VALUE for no buffer and for a wrong size, as
+//              measured; so do the heuristic for a count that is not positive, cublasLtMatmul for conflicting parameters,
+//              cublasLtMatrixTransform for a matrix without its layout (which crashes), and cublasLtMatmulAlgoInit for an invalid number
+//              (-1 is accepted). Leading dimensions must be "large enough so that matrix memory locations are not overlapping". cuBLAS
+//              library: a workspace aligned to 16 bytes; 256 are required. Reported: CUDALibrarySamples#185 (different batch counts).
+//              Release notes, issue 5645772: different batch counts of A and B not rejected; here they are. A fill mode is reported as
+//              not supported on this architecture; it is CUBLAS_STATUS_INVALID_VALUE.
+// What helps   Not measured here: the case only characterises. One batch count for all layouts clears the reported failure.
+// In facts about written memory, C is the result: C and D of the product, the target of a conversion. "By" names the first failing call.
 #include "cases/arguments/lt_altered.hpp"
 #include "cases/arguments/lt_attributes.hpp"
 #include "cases/arguments/lt_calls.hpp"
@@ -138,14 +136,14 @@ std::vector<row> handed_over(cublasHandle_t /*handle*/, const buffers& b, depth 
 
 constexpr int most_ids = 4096;
 /// Results of the calls.
-struct asked {
+struct call_results {
   std::array<cublasLtMatmulHeuristicResult_t, 1024> results{};
   std::array<int, most_ids> ids{};
   int count = 0;
   int property = 0;
   cublasLtMatmulAlgo_t algorithm{};
 };
-asked answers;
+call_results answers;
 
 /// The heuristic and lower-level functions.
 std::vector<row> functions(cublasHandle_t /*handle*/, const buffers& b, depth how_deep) {

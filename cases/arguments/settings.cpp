@@ -1,18 +1,17 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What fails   A call that sets or asks something of a handle, with one wrong argument: which is refused, which is accepted, and
-//              what the product after it comes to.
-// Why          The handle keeps what it is given. On H200, driver 580.159.04, cuBLAS 13.1.0: modes outside their enumerations and null
-//              results are refused, a null handle by all but cublasGetVersion; any stream and any workspace is taken, freed,
-//              misaligned and host memory included. The product here writes C with every workspace, and whether it needs one is not
-//              said; with a destroyed stream it ends the process, with what is no stream at all it returns
-//              CUBLAS_STATUS_INTERNAL_ERROR.
-// Documented   cuBLAS library, helper functions: cublasSetWorkspace wants 256 bytes' alignment, otherwise
-//              CUBLAS_STATUS_INVALID_VALUE, which does not come, and device memory; the modes want values of their enumerations
-//              (CUBLAS_STATUS_INVALID_VALUE); cublasCreate and cublasGetVersion a place for the result. Of others it says nothing
-//              of a null result.
-// What helps   Not measured here: this characterises. What a workspace does to the work in it: memory.user_workspace.
+// What fails   A call that sets or gets a property of a handle, with one wrong argument. Recorded: which are refused and accepted, and the
+//              result of the product after them.
+// Why          The handle keeps its settings. On H200, driver 580.159.04, cuBLAS 13.1.0, modes outside their enumerations and null results
+//              are refused, a null handle by all but cublasGetVersion. Any stream and any workspace is accepted, also freed, misaligned and
+//              host memory. The product here writes C with every workspace; whether it needs one is unknown. With a destroyed stream it
+//              ends the process, with an invalid stream it returns CUBLAS_STATUS_INTERNAL_ERROR.
+// Documented   cuBLAS library, helper functions: cublasSetWorkspace requires device memory aligned to 256 bytes, otherwise
+//              CUBLAS_STATUS_INVALID_VALUE, which does not come. The modes require values of their enumerations
+//              (CUBLAS_STATUS_INVALID_VALUE), cublasCreate and cublasGetVersion a place for the result. A null result of other functions is
+//              not documented.
+// What helps   Not measured here: the case only characterises. Effects of a workspace on the work in it: memory.user_workspace.
 #include "harness/kit/argument_table.hpp"
 #include "harness/trial/observe.hpp"
 
@@ -32,7 +31,7 @@ using namespace argument_table;
 constexpr std::size_t workspace_bytes = 4 << 20;
 
 /// Results of the calls.
-struct asked {
+struct call_results {
   cublasHandle_t handle = nullptr;
   cudaStream_t stream = nullptr;
   cublasPointerMode_t pointers{};
@@ -40,21 +39,21 @@ struct asked {
   cublasAtomicsMode_t atomics{};
   int version = 0;
 };
-asked results;
+call_results results;
 
 /// All rows share the handle, so each resets it. No row reports the status of these calls.
-void make_as_new(cublasHandle_t handle) {
+void reset_handle(cublasHandle_t handle) {
   cublasSetStream(handle, nullptr);  // also restores the library's own workspace
   cublasSetPointerMode(handle, CUBLAS_POINTER_MODE_HOST);
   cublasSetMathMode(handle, CUBLAS_DEFAULT_MATH);
   cublasSetAtomicsMode(handle, CUBLAS_ATOMICS_NOT_ALLOWED);
 }
 
-std::vector<row> as_new_after_each(cublasHandle_t handle, std::vector<row> rows) {
+std::vector<row> reset_after_each(cublasHandle_t handle, std::vector<row> rows) {
   for (row& r : rows)
     r.call = [handle, call = std::move(r.call)] {
       answer came_to = call();
-      make_as_new(handle);
+      reset_handle(handle);
       return came_to;
     };
   return rows;
@@ -161,7 +160,7 @@ std::vector<row> handles(cublasHandle_t /*handle*/, const buffers& /*b*/, depth 
 
 row_maker alone(const row_maker& make) {
   return [=](cublasHandle_t handle, const buffers& b, depth how_deep) {
-    return as_new_after_each(handle, make(handle, b, how_deep));
+    return reset_after_each(handle, make(handle, b, how_deep));
   };
 }
 
@@ -180,7 +179,7 @@ row_maker then_product(const row_maker& make) {
         return cublasSgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, m, n, k, &one, a, m, other, k, &zero, c, m);
       };
     }
-    return as_new_after_each(handle, std::move(rows));
+    return reset_after_each(handle, std::move(rows));
   };
 }
 

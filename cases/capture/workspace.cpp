@@ -55,7 +55,7 @@ struct worker {
   float* memory = nullptr;
 
   /// Proves that the graph computes in this workspace.
-  void capture_in(float* workspace) {
+  void capture_with_workspace(float* workspace) {
     memory = workspace;
     CUFAULT_OBSERVE(cublasSetWorkspace(r.handle, memory, workspace_bytes));
     put_numbers(memory);
@@ -71,10 +71,10 @@ struct pool_worker : worker {
   explicit pool_worker(int device) : pool(device) {
     CUFAULT_REQUIRE(load_faults());
     warm_up(r);
-    capture_in(memory_from(pool));
+    capture_with_workspace(memory_from(pool));
   }
   /// Frees the workspace, and allocates the same memory for another owner.
-  float* hand_on() {
+  float* reallocate_for_another_owner() {
     pool.release(memory);
     float* const next = memory_from(pool);
     if (next != memory)
@@ -140,7 +140,7 @@ void control(trial& t) {
 void handed_on(trial& t) {
   t.open_context();
   pool_worker w(t.device());
-  replay_beside_another_owner(t, w, w.hand_on());
+  replay_beside_another_owner(t, w, w.reallocate_for_another_owner());
 }
 
 void given_back(trial& t) {
@@ -156,7 +156,7 @@ void freed(trial& t) {
   warm_up(w.r);
   void* memory = nullptr;
   CUFAULT_REQUIRE(cudaMalloc(&memory, workspace_bytes));
-  w.capture_in(static_cast<float*>(memory));
+  w.capture_with_workspace(static_cast<float*>(memory));
   CUFAULT_OBSERVE(cudaFree(memory));
   CUFAULT_OBSERVE_AS("cudaGraphLaunch", "", replay(w.r));
 }
@@ -190,10 +190,10 @@ void keep_workspace(trial& t) {
 void capture_again(trial& t) {
   t.open_context();
   pool_worker w(t.device());
-  float* const theirs = w.hand_on();
+  float* const theirs = w.reallocate_for_another_owner();
   replay_beside_another_owner(t, w, theirs);
   t.apply("capture again, in a workspace that is kept");
-  w.capture_in(memory_from(w.pool));
+  w.capture_with_workspace(memory_from(w.pool));
   replay_beside_another_owner(t, w, theirs);
 }
 

@@ -24,7 +24,7 @@ std::map<std::string, std::string> hidden_by(const char* value) {
 }
 
 /// Restores the value before the trial: devices that this run may not use stay hidden.
-void show_again() {
+void restore_visible_devices() {
   if (const std::string original = environment_variable(kept_in); original.empty()) {
     unsetenv(variable);
   } else {
@@ -43,7 +43,7 @@ void devices_visible(trial& t) {
 // ---- faults ----
 
 /// Set inside the process: in an arm's environment an empty value unsets the variable.
-void set_to_nothing(trial&) {
+void hide_by_empty_value(trial&) {
   if (!in_counterpart()) setenv(variable, "", 1);
   first_calls();
 }
@@ -63,7 +63,7 @@ void show_in_new_process(trial& t) {
 
 void show_before_the_first_call(trial& t) {
   t.apply("unset the variable in this process, before its first CUDA call");
-  show_again();
+  restore_visible_devices();
   t.open_context();
   create_and_multiply();
 }
@@ -73,7 +73,7 @@ void show_before_the_first_call(trial& t) {
 void show_after_the_first_call(trial& t) {
   first_calls();
   t.apply("unset the variable in this process, after its first CUDA call");
-  show_again();
+  restore_visible_devices();
   create_and_multiply();
 }
 
@@ -104,7 +104,8 @@ failure_case hidden_devices() {
       hidden_by("99"));
   add("no_dev_files", arm_kind::fault, "CUDA_VISIBLE_DEVICES=NoDevFiles", first_calls_fail, need::gpu,
       hidden_by("NoDevFiles"));
-  add("set_to_nothing", arm_kind::fault, "CUDA_VISIBLE_DEVICES set, to nothing", set_to_nothing, need::gpu);
+  add("set_to_nothing", arm_kind::fault, "CUDA_VISIBLE_DEVICES set, to nothing", hide_by_empty_value,
+      need::gpu);
 
   add("show_in_new_process", arm_kind::remedy, "start again without the variable", show_in_new_process,
       need::gpu, hidden_by("-1"));

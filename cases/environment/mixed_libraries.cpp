@@ -1,23 +1,23 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What fails   A program that is linked to libcublas, at its start or at the first use of what cuBLAS takes from cuBLASLt; by
-//              reports also its products, where the loader finds nothing wrong.
-// Why          libcublas.so.N asks for libcublasLt.so.N by name. The loader gives it whichever it has loaded already, or finds
-//              first: LD_LIBRARY_PATH comes before a RUNPATH, by which that of 13.1.0 finds its own, and behind an RPATH, by
-//              which that of 13.10.0 does.
-// Documented   Reported: "undefined symbol: cublasLt..., version libcublasLt.so.N", or INVALID_VALUE from a product:
-//              pytorch#91067, pytorch#170676, vllm#35608, onnxruntime#8594. Source documents: version disagreement makes
-//              cublasCreate return INTERNAL_ERROR (S0-1), and any difference breaks CUDA libraries (S1-1).
-// Measured     cuBLAS 13.10 with the cuBLASLt of 13.1: cublasCreate works and the loader ends the process in the first product;
-//              loaded with all symbols at once, it is refused. cuBLAS 13.1 with the cuBLASLt of 13.10: nothing fails. A
-//              program with 13.10.0 takes no foreign one from LD_LIBRARY_PATH.
-// What helps   Recommended: no foreign folder in LD_LIBRARY_PATH; the right libcublasLt loaded first, by LD_PRELOAD or dlopen;
-//              an older pair, whole (S0-3; a newer one, whole, is not measured yet). RUNPATH and RPATH on the executable are measured as dead ends, and RPATH on one that
-//              asks for cuBLASLt itself as a remedy. Said not to help: the framework installed again; not measured yet.
-// The foreign cuBLASLt of the arms without a second pair is a made-up one (cases/environment/fixtures/plain_program), which lacks nearly every function, and so needs no GPU; or that
-// of a second pair (CUFAULT_OTHER_CUBLAS). The programs are linked in the ordinary way, to the cuBLAS that this was built with. No arm
-// has an injected counterpart: it is the loader that fails.
+// What fails   A program linked to libcublas, at its start or when cuBLAS first uses cuBLASLt; by reports also its products, without an
+//              error of the loader.
+// Why          libcublas.so.N asks for libcublasLt.so.N by name. The loader gives it the one already loaded, or the first one found.
+//              LD_LIBRARY_PATH comes before a RUNPATH, by which cuBLAS 13.1.0 finds its own, and after an RPATH, which 13.10.0 has.
+// Documented   Reported: "undefined symbol: cublasLt..., version libcublasLt.so.N", or INVALID_VALUE from a product: pytorch#91067,
+//              pytorch#170676, vllm#35608, onnxruntime#8594. Source documents: version disagreement makes cublasCreate return
+//              INTERNAL_ERROR (S0-1), and any difference breaks CUDA libraries (S1-1).
+// Measured     cuBLAS 13.10 with the cuBLASLt of 13.1: cublasCreate works and the loader ends the process in the first product; with all
+//              symbols resolved at once, loading is refused. cuBLAS 13.1 with the cuBLASLt of 13.10: nothing fails. A program with 13.10.0
+//              takes no foreign cuBLASLt from LD_LIBRARY_PATH.
+// What helps   Recommended: no foreign folder in LD_LIBRARY_PATH; loading the right libcublasLt first, by LD_PRELOAD or dlopen; an older
+//              pair, whole (S0-3; a newer one, whole, is not measured yet). RUNPATH and RPATH on the executable are measured as dead ends.
+//              RPATH on an executable that asks for cuBLASLt itself is measured as a remedy. Said not to help, and not measured yet:
+//              reinstalling the framework.
+// Arms without a second pair use a stand-in cuBLASLt (cases/environment/fixtures/plain_program), which lacks nearly every function and
+// needs no GPU. Others use that of a second pair (CUFAULT_OTHER_CUBLAS). The programs are linked as usual, to the cuBLAS of this build. No
+// arm has an injected counterpart: the loader fails.
 #include "cases/environment/other_driver.hpp"
 #include "harness/kit/lt_problem.hpp"
 #include "harness/kit/products.hpp"
@@ -71,12 +71,12 @@ cublas_paths mixture_of(const pair_of_libraries& cublas, const pair_of_libraries
 
 struct pairs {
   pair_of_libraries ours, other;  ///< other: only in arms that say other_cublas
-  std::string versions;           ///< asked_for_versions() with a matching pair
+  std::string versions;           ///< queried_versions() with a matching pair
 };
 
 /// Versions of the toolkit of this build, its runtime and the driver: stand for `nvcc --version`, the framework and the driver. None of
 /// them knows of a cuBLAS.
-std::string asked_for_versions() {
+std::string queried_versions() {
   int runtime = 0, driver = 0;
   CUFAULT_REQUIRE(cudaRuntimeGetVersion(&runtime));
   CUFAULT_REQUIRE(cudaDriverGetVersion(&driver));
@@ -97,7 +97,7 @@ std::function<void(trial&)> with_pairs(int count, std::function<void(trial&, con
       t.continue_in_new_process({{named(pair, "CUBLAS"), bound_cublas().cublas},
                                  {named(pair, "CUBLASLT"), bound_cublas().cublaslt},
                                  {named(pair, "VERSION"), std::to_string(version)},
-                                 {"CUFAULT_VERSIONS", asked_for_versions()}});
+                                 {"CUFAULT_VERSIONS", queried_versions()}});
       return;
     }
     const auto known = [&](int pair) {
@@ -317,7 +317,7 @@ std::string every_kind_of_product() {
 // ---- what was seen ----
 
 /// What a user reads on failure: the loader's message, or a status.
-void note_words(trial& t, const std::string& words) {
+void note_message(trial& t, const std::string& words) {
   if (!words.empty()) t.note("words", words);
 }
 
@@ -325,19 +325,19 @@ std::string status_alone(const std::string& failed) {
   return failed.empty() ? failed : failed + " alone; the library's log was not read";
 }
 
-void work_and_note_words(trial& t) {
-  note_words(t, status_alone(every_kind_of_product()));
+void work_and_note_message(trial& t) {
+  note_message(t, status_alone(every_kind_of_product()));
 }
 
-void note_words_of(trial& t, const program_result& result) {
+void run_and_note_message(trial& t, const program_result& result) {
   if (!result.loader.ok()) t.measure("main had begun", result.started ? 1 : 0);
   const status_record seen = record_of(result);
-  note_words(t, !result.loader.ok() ? result.loader.words : seen.ok ? "" : status_alone(seen.text()));
+  note_message(t, !result.loader.ok() ? result.loader.words : seen.ok ? "" : status_alone(seen.text()));
 }
 
 /// Measures whether the versions that a program can ask for reveal the bound mixture.
 void measure_versions(trial& t, const pairs& p) {
-  const std::string versions = asked_for_versions();
+  const std::string versions = queried_versions();
   int cublas = 0;
   CUFAULT_REQUIRE(cublasGetVersion(nullptr, &cublas));
   t.measure("versions that differ from those with the right pair", versions == p.versions ? 0 : 1);
@@ -369,14 +369,14 @@ void right_pair_multiplies(trial& t, const pairs& p) {
 
 void foreign_is_first(trial& t, const pairs& p, need where) {
   const programs all = beside_right_pair(t, p, where);
-  note_words_of(t, CUFAULT_OBSERVE_AS("check.program", "", run_program(all, foreign_first(all))));
+  run_and_note_message(t, CUFAULT_OBSERVE_AS("check.program", "", run_program(all, foreign_first(all))));
 }
 
 void foreign_is_first_bound_at_start(trial& t, const pairs& p) {
   const programs all = beside_right_pair(t, p, need::host);
   start_of_program start = foreign_first(all);
   start.bind_now = true;
-  note_words_of(t, CUFAULT_OBSERVE_AS("check.program", "", run_program(all, start)));
+  run_and_note_message(t, CUFAULT_OBSERVE_AS("check.program", "", run_program(all, start)));
 }
 
 /// The name is right, the symbol version is not.
@@ -385,7 +385,7 @@ void foreign_of_another_major(trial& t, const pairs& p) {
   const int major = p.ours.major(), other_major = major == 12 ? 13 : 12;
   const fs::path renamed =
       folder_with(t, "renamed", major, {p.ours.files.cublas, foreign_cublaslt(other_major)});
-  note_words_of(t, CUFAULT_OBSERVE_AS("check.program", "", run_program(all, {.search = {renamed}})));
+  run_and_note_message(t, CUFAULT_OBSERVE_AS("check.program", "", run_program(all, {.search = {renamed}})));
 }
 
 void foreign_is_loaded(trial& t, const pairs& p) {
@@ -404,7 +404,7 @@ constexpr bool at_once = false, lazily = true;
 bool load_either_way(trial& t, const cublas_paths& files) {
   const load_result refused = CUFAULT_OBSERVE_AS("load.cublas", "at_once", load_cublas(files, at_once));
   if (refused.ok()) return true;
-  note_words(t, without_folders(refused.words));
+  note_message(t, without_folders(refused.words));
   const load_result loaded = CUFAULT_OBSERVE_AS("load.cublas", "lazily", load_cublas(files, lazily));
   return loaded.ok();
 }
@@ -414,14 +414,14 @@ void mixed_in_this_process(trial& t, const pairs& p, const cublas_paths& mixed) 
   t.open_context();
   if (!load_either_way(t, mixed)) return;
   measure_versions(t, p);
-  work_and_note_words(t);
+  work_and_note_message(t);
 }
 
 void mixed_in_a_program(trial& t, const pairs& p, const cublas_paths& mixed) {
   need_one_major(p);
   const programs all = beside_right_pair(t, p, need::gpu);
   const fs::path folder = folder_with(t, "mixed", p.ours.major(), mixed);
-  note_words_of(t, CUFAULT_OBSERVE_AS("check.program", "", run_program(all, {.search = {folder}})));
+  run_and_note_message(t, CUFAULT_OBSERVE_AS("check.program", "", run_program(all, {.search = {folder}})));
 }
 
 /// Restarts with the other pair's cuBLASLt under the name that our cuBLAS asks for, first in LD_LIBRARY_PATH. Returns true in the new
@@ -455,9 +455,9 @@ void other_major_renamed(trial& t, const pairs& p) {
   t.open_context();
   const load_result loaded = CUFAULT_OBSERVE_AS("load.cublas", "renamed_cublaslt", load_renamed(t, p));
   if (loaded.ok())
-    work_and_note_words(t);
+    work_and_note_message(t);
   else
-    note_words(t, without_folders(loaded.words));
+    note_message(t, without_folders(loaded.words));
 }
 
 /// Our pair, the other, and ours again.
@@ -465,7 +465,7 @@ void both_in_this_process(trial& t, const pairs& p) {
   t.open_context();
   for (const pair_of_libraries* pair : {&p.ours, &p.other, &p.ours}) {
     if (!load_either_way(t, pair->files)) return;
-    work_and_note_words(t);
+    work_and_note_message(t);
   }
 }
 
@@ -510,7 +510,7 @@ void load_the_right_one_first(trial& t, const pairs& p, need where) {
 }
 
 /// The older pair, and the newer one.
-std::pair<pair_of_libraries, pair_of_libraries> by_age(const pairs& p) {
+std::pair<pair_of_libraries, pair_of_libraries> older_and_newer_pair(const pairs& p) {
   if (p.ours.version < p.other.version) return {p.ours, p.other};
   return {p.other, p.ours};
 }
@@ -523,7 +523,7 @@ void refuse_newer_with_older_lt(const pair_of_libraries& older, const pair_of_li
 void older_pair_of_one_major(trial& t, const pairs& p) {
   need_one_major(p);
   t.open_context();
-  const pair_of_libraries older = by_age(p).first, newer = by_age(p).second;
+  const pair_of_libraries older = older_and_newer_pair(p).first, newer = older_and_newer_pair(p).second;
   refuse_newer_with_older_lt(older, newer);
   t.apply("the older pair, whole");
   CUFAULT_OBSERVE_AS("load.cublas", "older_pair", load_cublas(older.files));
@@ -534,7 +534,7 @@ void older_pair_of_one_major(trial& t, const pairs& p) {
 void newer_pair_of_one_major(trial& t, const pairs& p) {
   need_one_major(p);
   t.open_context();
-  const pair_of_libraries older = by_age(p).first, newer = by_age(p).second;
+  const pair_of_libraries older = older_and_newer_pair(p).first, newer = older_and_newer_pair(p).second;
   refuse_newer_with_older_lt(older, newer);
   t.apply("the newer pair, whole");
   CUFAULT_OBSERVE_AS("load.cublas", "newer_pair", load_cublas(newer.files));
@@ -546,7 +546,7 @@ void older_pair_of_two_majors(trial& t, const pairs& p) {
   t.open_context();
   CUFAULT_OBSERVE_AS("load.cublas", "renamed_cublaslt", load_renamed(t, p));
   t.apply("the older pair, whole");
-  const cublas_paths older = by_age(p).first.files;
+  const cublas_paths older = older_and_newer_pair(p).first.files;
   CUFAULT_OBSERVE_AS("load.cublas", "older_pair", load_cublas(older));
   create_and_multiply();
 }

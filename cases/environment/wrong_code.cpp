@@ -32,7 +32,7 @@ namespace cufault {
 namespace {
 
 /// Throws if the library's code is not foreign here. In a counterpart rules make it foreign.
-void foreign_here(trial& t, const code_library& foreign) {
+void require_foreign_code(trial& t, const code_library& foreign) {
   const int built_for = foreign.architecture(), device = t.compute_capability();
   if (!in_counterpart() && built_for / 10 == device / 10 && built_for <= device)
     throw not_provoked(fmt::format("this device runs machine code for {}", built_for));
@@ -65,9 +65,9 @@ CUresult load_and_run(const std::string& text) {
   return e == CUDA_SUCCESS ? unloaded : e;
 }
 
-/// Runs the work in its own process, before this one makes its first CUDA call, under a variable that the driver reads when it is
-/// initialised. Kernels of cufault may have no PTX for the device and are not used there.
-void work_under(trial& t, const char* variable, const std::function<void()>& work) {
+/// Runs the work under a variable that the driver reads at its start: in its own process, before this one makes its first CUDA call.
+/// Kernels of cufault may have no PTX for the device and are not used there.
+void work_in_process_with(trial& t, const char* variable, const std::function<void()>& work) {
   t.in_forked_child([&] {
     if (variable != nullptr && !in_counterpart()) setenv(variable, "1", 1);
     CUFAULT_OBSERVE(cudaSetDevice(t.device()));
@@ -99,7 +99,7 @@ void control(trial& t) {
 void foreign_code(trial& t) {
   const code_library foreign(in_counterpart() ? code_for_this_device : code_for_another);
   t.open_context();
-  foreign_here(t, foreign);
+  require_foreign_code(t, foreign);
   t.note("code",
          fmt::format("machine code for {} alone on {}", foreign.architecture(), t.compute_capability()));
   CUFAULT_OBSERVE_AS("cudaLaunchKernelExC", "foreign_code", foreign.run());
@@ -131,12 +131,12 @@ void ptx_for_newer_device(trial& t) {
 
 /// INTERNAL_ERROR from cublasCreate, but no evidence for S0-1: it comes from a setting, and all versions agree.
 void cublas_ptx_forced(trial& t) {
-  work_under(t, force_ptx, create_and_multiply_from_host);
+  work_in_process_with(t, force_ptx, create_and_multiply_from_host);
 }
 
 void ptx_forbidden(trial& t) {
   const code_library matching(code_for_this_device), ptx_only(code_as_ptx);
-  work_under(t, forbid_ptx, [&] {
+  work_in_process_with(t, forbid_ptx, [&] {
     CUFAULT_OBSERVE_AS("cudaLaunchKernelExC", "matching_code", matching.run());
     CUFAULT_OBSERVE_AS("cudaLaunchKernelExC", "ptx_only", ptx_only.run());
     create_and_multiply_from_host();
@@ -148,7 +148,7 @@ void ptx_forbidden(trial& t) {
 void add_ptx(trial& t) {
   const code_library foreign(code_for_another), ptx_only(code_as_ptx);
   t.open_context();
-  foreign_here(t, foreign);
+  require_foreign_code(t, foreign);
   CUFAULT_OBSERVE_AS("cudaLaunchKernelExC", "foreign_code", foreign.run());
   t.apply("the same source with PTX");
   CUFAULT_OBSERVE_AS("cudaLaunchKernelExC", "ptx_only", ptx_only.run());
@@ -157,7 +157,7 @@ void add_ptx(trial& t) {
 
 void force_no_longer(trial& t) {
   const code_library matching(code_for_this_device);
-  work_under(t, force_ptx, [&] {
+  work_in_process_with(t, force_ptx, [&] {
     CUFAULT_OBSERVE_AS("cudaLaunchKernelExC", "matching_code", matching.run());
     create_and_multiply_from_host();
   });
@@ -169,7 +169,8 @@ void force_no_longer(trial& t) {
 
 void forbid_no_longer(trial& t) {
   const code_library ptx_only(code_as_ptx);
-  work_under(t, forbid_ptx, [&] { CUFAULT_OBSERVE_AS("cudaLaunchKernelExC", "ptx_only", ptx_only.run()); });
+  work_in_process_with(t, forbid_ptx,
+                       [&] { CUFAULT_OBSERVE_AS("cudaLaunchKernelExC", "ptx_only", ptx_only.run()); });
   t.apply("a process without CUDA_DISABLE_PTX_JIT");
   t.open_context();
   CUFAULT_OBSERVE_AS("cudaLaunchKernelExC", "ptx_only", ptx_only.run());

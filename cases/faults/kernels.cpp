@@ -14,8 +14,8 @@
 namespace cufault {
 namespace {
 
-/// Waiting time of timing::arrived. On an H200 with 8 such processes at a time, errors arrived within 99 ms after an assertion, 388 ms
-/// after an illegal address and 840 ms after a misaligned one. After a trap 3 of 21 took more than 3 s. With nothing else on the GPU a trap
+/// Waiting time of timing::arrived. On an H200 with 8 such processes at a time, errors arrived within 99 ms after an assertion and 388 ms
+/// after an illegal address, 840 ms after a misaligned one. After a trap 3 of 21 took more than 3 s. With nothing else on the GPU a trap
 /// took 346 to 350 ms, so cells with a trap have the GPU alone. All in reports/recorded/2026-11-26-arrival.txt. The first call of each of
 /// 213 such cells then took at most 132 ms (2026-11-27-own-processes.txt).
 std::chrono::milliseconds wait_for_arrival(device_fault which) {
@@ -34,7 +34,7 @@ std::chrono::milliseconds wait_for_arrival(device_fault which) {
 
 /// Racing: the operation directly follows the launch. Arrived: wait_for_arrival() passes without any call, so that the operation is the
 /// first that can return the error. Synchronised: the program waits for the device, which returns the error.
-fault_type broken_by(device_fault which, fault_type f) {
+fault_type fault_by_kernel(device_fault which, fault_type f) {
   f.kind = "dead_context";
   f.timings = {timing::racing, timing::arrived, timing::synchronised};
   f.cells = isolation::lasting;
@@ -56,20 +56,20 @@ fault_type broken_by(device_fault which, fault_type f) {
 
 const register_faults here{
     // cudaErrorAssert (710).
-    broken_by(device_fault::assertion,
-              {.name = "kernel_assertion", .summary = "an assertion in a kernel of the program fails"}),
+    fault_by_kernel(device_fault::assertion,
+                    {.name = "kernel_assertion", .summary = "an assertion in a kernel of the program fails"}),
     // cudaErrorIllegalAddress (700).
-    broken_by(device_fault::illegal_address,
-              {.name = "kernel_illegal_address",
-               .summary = "a kernel of the program stores outside of every allocation"}),
+    fault_by_kernel(device_fault::illegal_address,
+                    {.name = "kernel_illegal_address",
+                     .summary = "a kernel of the program stores outside of every allocation"}),
     // cudaErrorMisalignedAddress (716).
-    broken_by(device_fault::misaligned_address,
-              {.name = "kernel_misaligned_address",
-               .summary = "a kernel of the program reads a vector at an odd address"}),
+    fault_by_kernel(device_fault::misaligned_address,
+                    {.name = "kernel_misaligned_address",
+                     .summary = "a kernel of the program reads a vector at an odd address"}),
     // cudaErrorLaunchFailure (719).
-    broken_by(device_fault::trap, {.name = "kernel_trap",
-                                   .summary = "a kernel of the program traps",
-                                   .memory = memory_class::exclusive})};
+    fault_by_kernel(device_fault::trap, {.name = "kernel_trap",
+                                         .summary = "a kernel of the program traps",
+                                         .memory = memory_class::exclusive})};
 
 }  // namespace
 }  // namespace cufault

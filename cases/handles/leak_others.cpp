@@ -20,7 +20,7 @@
 namespace cufault {
 namespace {
 
-constexpr std::uint64_t room = 256_MiB;  // fits a handle and its first product several times
+constexpr std::uint64_t memory_left_free = 256_MiB;  // fits a handle and its first product several times
 constexpr std::size_t lt_handles = 2'000, streams = 5'000;
 
 cublasStatus_t create(cublasLtHandle_t* lt) {
@@ -65,7 +65,7 @@ void leak(trial& t, const char* create_call, std::size_t most) {
 void control(trial& t) {
   t.open_context();
   const auto device = current_device_memory();
-  const memory_pressure held(*device, room);
+  const memory_pressure held(*device, memory_left_free);
   cublasLtHandle_t lt = nullptr;
   CUFAULT_OBSERVE(cublasLtCreate(&lt));
   cudaStream_t stream = nullptr;
@@ -84,7 +84,7 @@ template <class Thing>
 void leak_and_work(trial& t, const char* create_call, std::size_t most) {
   t.open_context();
   const auto device = current_device_memory();
-  const memory_pressure held(*device, room);
+  const memory_pressure held(*device, memory_left_free);
   leak<Thing>(t, create_call, most);
   create_and_multiply();
 }

@@ -24,8 +24,8 @@
 namespace cufault {
 namespace {
 
-constexpr std::uint64_t room = 4_GiB;   // what most arms fragment; small, for speed
-constexpr std::uint64_t large = 1_GiB;  // half of what is free then
+constexpr std::uint64_t memory_to_fragment = 4_GiB;  // what most arms fragment; small, for speed
+constexpr std::uint64_t large = 1_GiB;               // half of what is free then
 
 /// Allocates equal blocks until the device is full, and sorts them by address.
 class many_blocks {
@@ -192,7 +192,7 @@ void control(trial& t) {
   t.open_context();
   cublasLtHandle_t lt = new_lt_handle();
   const auto device = current_device_memory();
-  const memory_pressure held(*device, room);
+  const memory_pressure held(*device, memory_to_fragment);
   { const many_blocks blocks(*device, 256_KiB); }
   work(lt);
   caching_pool pool(*device);
@@ -201,11 +201,11 @@ void control(trial& t) {
 
 // ---- faults ----
 
-void checkerboard_in_the_room(trial& t) {
+void fragment_4_gib(trial& t) {
   t.open_context();
   cublasLtHandle_t lt = new_lt_handle();
   const auto device = current_device_memory();
-  const memory_pressure held(*device, room);
+  const memory_pressure held(*device, memory_to_fragment);
   many_blocks blocks(*device, static_cast<std::uint64_t>(t.level()) << 10);
   t.sample("filled");
   blocks.release_every_other();
@@ -213,7 +213,7 @@ void checkerboard_in_the_room(trial& t) {
   work(lt);
 }
 
-void checkerboard_of_the_device(trial& t) {
+void fragment_whole_device(trial& t) {
   t.open_context();
   cublasLtHandle_t lt = new_lt_handle();
   const auto device = current_device_memory();
@@ -230,7 +230,7 @@ void cached(trial& t, bool in_use) {
   t.open_context();
   cublasLtHandle_t lt = new_lt_handle();
   const auto device = current_device_memory();
-  const memory_pressure held(*device, room);
+  const memory_pressure held(*device, memory_to_fragment);
   caching_pool pool(*device);
   contents of_pool(pool);
   release_all(pool, of_pool.big);
@@ -248,7 +248,7 @@ void empty_the_cache(trial& t, const char* applied, when_emptied when) {
   t.open_context();
   cublasLtHandle_t lt = new_lt_handle();
   const auto device = current_device_memory();
-  const memory_pressure held(*device, room);
+  const memory_pressure held(*device, memory_to_fragment);
   caching_pool pool(*device);
   contents of_pool(pool);
   release_all(pool, of_pool.big);
@@ -270,11 +270,10 @@ failure_case fragmentation() {
   c.summary = "device memory that is free, but in pieces, in the driver and in a caching allocator";
   c.add("control", arm_kind::control, "all blocks freed", control);
 
-  c.add("checkerboard", arm_kind::fault, "every other one of equal blocks freed", checkerboard_in_the_room,
-        {"S2-3"})
+  c.add("checkerboard", arm_kind::fault, "every other one of equal blocks freed", fragment_4_gib, {"S2-3"})
       .levels = level_range{"KiB blocks", {256, 512, 1024, 2048, 65536}, 0};
   c.add("checkerboard_device", arm_kind::fault, "every other block of 64 MiB freed, on the whole device",
-        checkerboard_of_the_device, {"S2-3"});
+        fragment_whole_device, {"S2-3"});
   c.add("cache_unused", arm_kind::fault, "a cache full of free segments, each too small",
         [](trial& t) { cached(t, false); }, {"S2-3"})
       .made_up = true;

@@ -21,7 +21,7 @@ namespace cufault {
 namespace {
 
 /// Memory that the leak has to fill, small for speed: about a hundred handles of the default workspace on this class of GPU.
-constexpr std::uint64_t room = 8_GiB;
+constexpr std::uint64_t memory_to_fill = 8_GiB;
 constexpr std::size_t more_than_any_device_holds = 100'000;
 
 // A loop is one observation: it returns the first status other than success. Single observations of thousands of equal calls would say no
@@ -118,7 +118,7 @@ void control(trial& t) {
 void leak_in_a_corner(trial& t) {
   t.open_context();
   const auto device = current_device_memory();
-  const memory_pressure held(*device, room);
+  const memory_pressure held(*device, memory_to_fill);
   t.sample("squeezed");
   leak(t);
 }
@@ -129,10 +129,10 @@ void leak_the_whole_device(trial& t) {
 }
 
 /// What else fails after the leak has filled the memory.
-void what_breaks_then(trial& t) {
+void work_after_leak(trial& t) {
   t.open_context();
   const auto device = current_device_memory();
-  const memory_pressure held(*device, room);
+  const memory_pressure held(*device, memory_to_fill);
   t.sample("squeezed");
   const auto handles = leak(t);
   void* memory = nullptr;
@@ -147,7 +147,7 @@ void what_breaks_then(trial& t) {
 void thrown_past_the_destroy(trial& t) {
   t.open_context();
   const auto device = current_device_memory();
-  const memory_pressure held(*device, room);
+  const memory_pressure held(*device, memory_to_fill);
   t.sample("squeezed");
   const std::size_t rounds = rounds_that_would_fail(t);
   std::size_t thrown = 0;
@@ -161,7 +161,7 @@ void thrown_past_the_destroy(trial& t) {
 void destroy_each(trial& t) {
   t.open_context();
   const auto device = current_device_memory();
-  const memory_pressure held(*device, room);
+  const memory_pressure held(*device, memory_to_fill);
   t.sample("squeezed");
   const std::size_t rounds = rounds_that_would_fail(t);
   t.apply("destroy each handle before the next is created");
@@ -182,7 +182,7 @@ failure_case handle_leak() {
   c.add("leak_whole_device", arm_kind::fault, "leak until the device is full", leak_the_whole_device,
         {"S0-10"});
   c.add("what_breaks_then", arm_kind::fault,
-        "cudaMalloc, cublasLtCreate and an old handle, once 8 GiB are gone", what_breaks_then, {"S0-11"});
+        "cudaMalloc, cublasLtCreate and an old handle, once 8 GiB are gone", work_after_leak, {"S0-11"});
   c.add("thrown_past_destroy", arm_kind::fault,
         "the work throws before the cublasDestroy at the end of its try block", thrown_past_the_destroy,
         {"S0-13"});

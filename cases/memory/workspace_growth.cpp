@@ -29,7 +29,7 @@ namespace cufault {
 namespace {
 
 /// Memory that the handles have to fill, small for speed.
-constexpr std::uint64_t room = 1_GiB;
+constexpr std::uint64_t memory_to_fill = 1_GiB;
 constexpr std::size_t more_than_the_room_holds = 2000;
 constexpr std::size_t streams_at_once = 16;
 constexpr std::size_t recommended = 32_MiB;       // documented for a workspace of the caller
@@ -37,9 +37,9 @@ constexpr product_extents long_k{96, 64, 16384};  // cuBLAS splits it, which nee
 constexpr const char* wanted_variable = "CUFAULT_HANDLES";
 
 /// Memory of the device taken by the work since the last reading; negative if memory was returned.
-class meter {
+class device_memory_meter {
  public:
-  explicit meter(trial& t) : trial_(t), last_(free_device_memory()) {}
+  explicit device_memory_meter(trial& t) : trial_(t), last_(free_device_memory()) {}
   double taken_by(const std::string& what) {
     const std::size_t now = free_device_memory();
     const double bytes = static_cast<double>(last_) - static_cast<double>(now);
@@ -133,7 +133,7 @@ cublasStatus_t dismiss(std::vector<worker>& workers) {
 }
 
 /// As many workers as fit.
-std::vector<worker> fill_the_room(trial& t, large_product& work) {
+std::vector<worker> fill_with_workers(trial& t, large_product& work) {
   std::vector<worker> workers;
   CUFAULT_OBSERVE_AS("cublasCreate", "stream_handle_and_product_each",
                      add_workers(workers, more_than_the_room_holds, work));
@@ -156,7 +156,7 @@ void footprint(trial& t) {
   CUFAULT_REQUIRE(cudaMalloc(&workspace, recommended));
   cublasHandle_t handle = nullptr, further = nullptr;
   large_product& work = works.front();
-  meter m(t);
+  device_memory_meter m(t);
   if (CUFAULT_OBSERVE(cublasCreate(&handle)) != CUBLAS_STATUS_SUCCESS) return;
   m.taken_by("the first handle");
   CUFAULT_OBSERVE_AS("cublasSgemm", "long_k", work.multiply(handle));
@@ -197,9 +197,9 @@ void handle_for_each_stream(trial& t) {
   t.open_context();
   large_product work(long_k);
   const auto device = current_device_memory();
-  const memory_pressure held(*device, room);
+  const memory_pressure held(*device, memory_to_fill);
   t.sample("squeezed");
-  fill_the_room(t, work);
+  fill_with_workers(t, work);
 }
 
 void streams_of_one_handle(trial& t) {
@@ -228,7 +228,7 @@ void smaller_workspace(trial& t, const char* setting) {
   std::size_t wanted = 0;
   {
     const auto device = current_device_memory();
-    const memory_pressure held(*device, room);
+    const memory_pressure held(*device, memory_to_fill);
     t.sample("squeezed");
     if (t.stage() == 1) {
       std::vector<worker> workers;
@@ -239,7 +239,7 @@ void smaller_workspace(trial& t, const char* setting) {
       t.measure("handles created with the setting", static_cast<double>(workers.size()), "handles");
       return;
     }
-    auto workers = fill_the_room(t, work);
+    auto workers = fill_with_workers(t, work);
     wanted = half_as_many_again(workers);
     CUFAULT_REQUIRE(dismiss(workers));
   }

@@ -44,13 +44,13 @@ constexpr std::array damages{
 enum class arrival { any_moment, later };
 
 /// A program's objects when one of its kernels fails: used handles, and operands.
-struct equipment {
+struct handles_and_operands {
   cublasHandle_t handle = nullptr;
   cublasLtHandle_t lt = nullptr;
   lt_problem problem;
   product_operands operands;
 
-  equipment() {
+  handles_and_operands() {
     CUFAULT_REQUIRE(cublasCreate(&handle));
     CUFAULT_REQUIRE(product(handle));
     CUFAULT_REQUIRE(cublasLtCreate(&lt));
@@ -61,16 +61,16 @@ struct equipment {
   }
 };
 
-cublasStatus_t lt_heuristic(equipment& ready) {
+cublasStatus_t lt_heuristic(handles_and_operands& ready) {
   return ready.problem.heuristic(ready.lt);
 }
 
-cublasStatus_t lt_matmul(equipment& ready) {
+cublasStatus_t lt_matmul(handles_and_operands& ready) {
   return ready.problem.multiply(ready.lt, ready.operands);
 }
 
 /// Valid calls, which did not cause the error.
-void innocent_calls(equipment& ready) {
+void observe_valid_calls(handles_and_operands& ready) {
   CUFAULT_OBSERVE_AS("cublasSgemm", "split_k_unchecked", sgemm(ready.handle, ready.operands));
   CUFAULT_OBSERVE_AS("cublasLtMatmul", "first_algorithm_unchecked", lt_matmul(ready));
   CUFAULT_OBSERVE_AS("cublasLtMatmulAlgoGetHeuristic", "", lt_heuristic(ready));
@@ -138,12 +138,12 @@ void look_up_in_range() {
 
 void control(trial& t) {
   open(t);
-  equipment ready;
+  handles_and_operands ready;
   server careless;
   look_up_in_range();
   CUFAULT_OBSERVE_AS("cublasSgemm", "requests_status_ignored", answer_requests(careless));
   CUFAULT_OBSERVE_AS("cublasSgemm", "split_k", product(ready.handle));
-  innocent_calls(ready);
+  observe_valid_calls(ready);
 }
 
 // ---- faults ----
@@ -165,9 +165,9 @@ void without_a_handle(trial& t, const damage& d) {
 
 void with_a_handle(trial& t, const damage& d) {
   open(t);
-  equipment ready;
+  handles_and_operands ready;
   break_and_look(d);
-  innocent_calls(ready);
+  observe_valid_calls(ready);
 }
 
 /// The kernel fails without a check. `innocent` observes one call; the wait after it reports the error.
@@ -203,7 +203,7 @@ void unchecked_lt_create(trial& t, const damage& d, arrival when) {
 
 void unchecked_gemm(trial& t, const damage& d, arrival when) {
   open(t);
-  equipment ready;
+  handles_and_operands ready;
   unchecked(t, d, when, [&] {
     return CUFAULT_OBSERVE_AS("cublasSgemm", "split_k_unchecked", sgemm(ready.handle, ready.operands));
   });
@@ -211,7 +211,7 @@ void unchecked_gemm(trial& t, const damage& d, arrival when) {
 
 void unchecked_lt_matmul(trial& t, const damage& d, arrival when) {
   open(t);
-  equipment ready;
+  handles_and_operands ready;
   unchecked(t, d, when, [&] {
     return CUFAULT_OBSERVE_AS("cublasLtMatmul", "first_algorithm_unchecked", lt_matmul(ready));
   });
