@@ -10,8 +10,8 @@
 
 namespace cufault::injector {
 
-/// A name like "cuMemcpy_v2_ptds" and the lengths of three prefixes: without the stream suffix or that of 64-bit sizes, without the
-/// version, and so on. Functions that compiled code calls in place of a documented function begin with "__": __cudaLaunchKernel.
+/// A name such as "cuMemcpy_v2_ptds", its length without the suffix for streams or 64-bit sizes, and its length without the version too.
+/// Functions that compiled code calls in place of a documented function begin with "__": __cudaLaunchKernel.
 struct function_name {
   std::string_view text;
   std::size_t without_stream_size = 0, base_size = 0;

@@ -50,13 +50,15 @@ struct runner_options {
 
 /// Runs one trial in its own process, or in a shared one if arm and options say so, and returns its observation. The trial gets an empty
 /// folder (CUFAULT_SCRATCH, under TMPDIR) that also holds code compiled by the driver (CUDA_CACHE_PATH) and is removed afterwards.
-/// The end of the process decides the ending, first match first:
+/// The first match decides the ending:
 /// - garbled or cut-short frames: harness_failed
-/// - `done` frame and exit 0: completed, or what the trial said (not_provoked, memory_moved, harness_failed, out_of_time); with stragglers
+/// - the trial said not_provoked, memory_moved, harness_failed or out_of_time: that, if `done` and exit 0 follow without stragglers, else
 /// harness_failed
-/// - signal, or exit before `done` with a call in flight: crashed; signal after `done`: crashed
 /// - watchdog: timed_out
-/// - anything else, or a process or folder that cannot be made or removed: harness_failed with the reason
+/// - SIGKILL, SIGTERM, SIGINT or SIGHUP, or a signal before `done` outside a call: harness_failed; other signals: crashed
+/// - exit with a call in flight: crashed
+/// - `done` and exit 0 without stragglers: completed
+/// - anything else, or a process that cannot be started or ended, or no folder: harness_failed
 /// If memory in use moved across the trial of an arm that needs a GPU, or became unreadable: not_provoked with the amount; harness_failed
 /// stays. Throws interrupted.
 observation run_trial(const failure_case& c, const arm& a, std::optional<std::int64_t> level, int repeat,

@@ -138,7 +138,7 @@ std::vector<std::size_t>::iterator scheduler::share_of(std::vector<std::size_t>:
   };
   struct share {
     std::vector<std::size_t>::iterator first;
-    double work = 0, lanes = 1;  // of the key, if this lane took it
+    double work = 0, lanes = 1;  // of the key; lanes include the asking one
   };
   std::map<std::string, share> keys;
   for (auto at = first; at != waiting_.end(); ++at)
