@@ -119,8 +119,8 @@ int add_code_of(dl_phdr_info* loaded, std::size_t, void*) {
   return 0;
 }
 
-/// True for the allocation inside strdup, which belongs to no caller.
-bool is_inside_strdup(const void* caller) {
+/// True for the allocation inside strdup and for calls of this library: no rule applies to them.
+bool has_no_caller(const void* caller) {
   return within_strdup || (caller >= &__ehdr_start && caller < &_end);
 }
 
@@ -136,7 +136,7 @@ bool must_fail(const void* caller) {
 
 bool fails(const char* function, const void* caller, std::uint64_t bytes) {
   if (!requested.active && !wanted(cufault_wants_calls)) return false;
-  if (is_inside_strdup(caller)) return false;
+  if (has_no_caller(caller)) return false;
   if (!must_fail(caller) &&
       !(wanted(cufault_wants_calls) && cufault_host_rule_fails(function, caller, bytes)))
     return false;
@@ -261,7 +261,7 @@ CUFAULT_EXPORTED char* strdup(const char* text) noexcept {
 CUFAULT_EXPORTED void* mmap(void* address, size_t size, int protection, int flags, int file,
                             off_t offset) noexcept {
   // host_faults does not count this allocation: only rules make it fail.
-  if (wanted(cufault_wants_calls) && !is_inside_strdup(CUFAULT_CALLER) &&
+  if (wanted(cufault_wants_calls) && !has_no_caller(CUFAULT_CALLER) &&
       cufault_host_rule_fails("mmap", CUFAULT_CALLER, size)) {
     errno = ENOMEM;
     return MAP_FAILED;
