@@ -60,7 +60,8 @@ const register_command make_answers_here{"make-answers", add_make_answers, hidde
 }  // namespace
 
 std::string digest_of_sources() {
-  return digest_of({default_recorded(), explain_folder()}, this_build.reports);
+  return digest_of({default_recorded(), explain_folder(), claims_file(), failures_file()},
+                   this_build.reports);
 }
 
 recorded_answers answers_of(const records_to_read& named, const lexicon& words) {

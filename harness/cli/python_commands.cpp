@@ -12,6 +12,11 @@ void add_frameworks(command_line& line) {
              codes_of_reading, "frameworks");
 }
 
+void add_claims(command_line& line) {
+  add_answer(line, "claims", "Each claim of the source documents, its verdict, and the arms behind it",
+             codes_of_reading, "claims");
+}
+
 void add_table(command_line& line) {
   CLI::App* const table = add_bare_answer(
       line, "table",
@@ -23,6 +28,7 @@ void add_table(command_line& line) {
   add_passed_flag(table, "--columns", "what each column is");
 }
 
+const register_command claims_here{"claims", add_claims, also(section::more, 1)};
 const register_command frameworks_here{"frameworks", add_frameworks, also(section::program_failed, 7)};
 const register_command table_here{"table", add_table, also(section::more, 2)};
 

@@ -21,6 +21,7 @@ namespace {
 
 struct rows_arguments {
   records_to_read records{default_recorded()};
+  std::string only;
   bool digest = false, runs = false, distances = false;
 };
 
@@ -87,14 +88,18 @@ int print_rows(const rows_arguments& arguments) {
     std::cout << digest_of_sources() << '\n';
     return 0;
   }
+  const auto is_wanted = [&](const char* name) { return arguments.only.empty() || arguments.only == name; };
+  row_writer to(std::cout);
+  const cost_notes costs = measured_costs(arguments.records);
   std::vector<record> records = load_judged(arguments.records);
+  if (is_wanted("claims")) write_claims(to, judge_claims(load_claims(claims_file()), records), costs);
+  if (!is_wanted("arms")) return 0;
   // The build's table is the same for every user.
   const bool own = arguments.records == records_to_read{default_recorded()};
   const baselines recorded(own ? std::vector{default_recorded()} : baseline_folders());
   for (record& r : records)
     for (case_result& c : r.cases) judge(c, recorded, keys_of(r));
-  row_writer to(std::cout);
-  write_arms(to, records, measured_costs(arguments.records));
+  write_arms(to, records, costs);
   return 0;
 }
 
@@ -103,6 +108,7 @@ void add_rows(command_line& line) {
   CLI::App* rows = line.command("rows", "", "", [said] { return print_rows(*said); });
   rows->group("");
   add_to_read(rows, said->records);
+  rows->add_option("--only", said->only, "tables of claims, or of arms (default: all)");
   rows->add_flag("--runs", said->runs, "what each arm came to in each run");
   rows->add_flag("--distances", said->distances, "of stacks on standard input");
   rows->add_flag("--digest", said->digest, "only what identifies the program and the records that it has");

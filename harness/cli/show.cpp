@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/cli/command_line.hpp"
 #include "harness/cli/selection.hpp"
+#include "reports/base/files.hpp"
 #include "reports/base/words.hpp"
 #include "reports/evidence/baselines.hpp"
 #include "reports/judge/judge.hpp"

@@ -37,7 +37,7 @@ class Asked:
     def __init__(self, words: list[str]) -> None:
         said, end = json.loads(words[0]), words.index("--") if "--" in words else len(words)
         self.options: dict[str, Any] = said["options"]
-        self.files: dict[str, str] = said["files"]
+        self.files: dict[str, Any] = said["files"]
         self.command: str = said["command"]
         self.line: list[str] = said.get("line", [])
         self.names, self.behind = words[1:end], words[end + 1 :]
@@ -49,12 +49,12 @@ class Asked:
     def file(self, name: str) -> Path:
         return Path(self.files[name])
 
-    def database(self, records: Optional[list[str]] = None) -> sqlite3.Connection:
-        """Of these records, or of those that were named."""
+    def database(self, records: Optional[list[str]] = None, only: str = "") -> sqlite3.Connection:
+        """Of these records, or of those that were named. `only`: "claims" or "arms", where no other tables are needed."""
         import store  # known answers without sqlite3, too
 
         self.table_errors = store.ERRORS
-        return store.open_table(self.file("program"), self.file("table"), self.names if records is None else records)
+        return store.open_table(self.file("program"), self.file("table"), self.names if records is None else records, only)
 
 
 def one_line(said: str) -> str:

@@ -79,7 +79,7 @@ def seen_afterwards(calls: list[Row]) -> str:
 
 
 def tables_of(asked_for: asked.Asked) -> list[text.Table]:
-    database = asked_for.database()
+    database = asked_for.database(only="arms")
     database.execute("CREATE TEMP TABLE wanted AS SELECT arm_id FROM (" + ARMS + ")")
     trials: dict[int, dict[int, list[Row]]] = defaultdict(lambda: defaultdict(list))
     for call in database.execute(CALLS):

@@ -19,7 +19,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from asked import Refused
+from asked import Refused, say
 
 ERRORS = (sqlite3.DatabaseError,)
 """Of a table that is damaged."""
@@ -37,11 +37,14 @@ CREATE VIEW calls AS SELECT * FROM made_calls JOIN steps USING (step_id);
 
 
 def _rows_of(program: Path, arguments: Iterable[str]) -> Iterable[Any]:
-    with subprocess.Popen([program, "rows", *arguments], stdout=subprocess.PIPE) as rows:
-        assert rows.stdout is not None
+    with subprocess.Popen([program, "rows", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as rows:
+        assert rows.stdout is not None and rows.stderr is not None
         yield from map(json.loads, rows.stdout)
+        said = rows.stderr.read().splitlines()
     if rows.returncode != 0:
-        sys.exit(rows.returncode)  # it said why
+        raise Refused(said.pop().partition(": ")[2] if said else f"{program} ended with {rows.returncode}")
+    for line in said:
+        say(line)
 
 
 def _value(value: Any) -> Any:
@@ -66,7 +69,8 @@ def fill(database: sqlite3.Connection, rows: Iterable[Any]) -> None:
             waiting.append(list(map(_value, row)))
     if waiting:
         database.executemany(insert, waiting)
-    database.executescript(VIEWS)
+    if database.execute("SELECT 1 FROM sqlite_master WHERE name = 'judged_arms'").fetchone():
+        database.executescript(VIEWS)
 
 
 def write(file: Path, program: Path, arguments: Iterable[str] = ()) -> None:
@@ -111,15 +115,15 @@ def _open_made(file: Path, program: Path) -> sqlite3.Connection | None:
     return None
 
 
-def open_table(program: Path, made: Path, records: Iterable[str]) -> sqlite3.Connection:
-    """Of these records; where none is named, of those that come with cufault. Exits where one cannot be read."""
+def open_table(program: Path, made: Path, records: Iterable[str], only: str = "") -> sqlite3.Connection:
+    """Of these records; where none is named, of those that come with cufault. `only`: the tables that are needed. Throws Refused."""
     records = list(records)
     database = None if records else _open_made(made, program)
     if database is None:
         if not records:
-            print("cufault: the table is missing or older than the records; it is made in memory, which takes seconds", file=sys.stderr)
+            say("cufault: the table is missing or older than the records; it is made in memory, which takes seconds")
         database = sqlite3.connect(":memory:")
-        fill(database, _rows_of(program, records))
+        fill(database, _rows_of(program, [*(["--only", only] if only else []), *records]))
     database.row_factory = sqlite3.Row
     return database
 

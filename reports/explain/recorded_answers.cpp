@@ -38,13 +38,18 @@ std::string head_of(std::string_view text, const std::string& digest) {
 
 }  // namespace
 
-std::string digest_of(const std::vector<fs::path>& folders, std::string_view program) {
+std::string digest_of(const std::vector<fs::path>& sources, std::string_view program) {
   std::vector<std::pair<std::string, fs::path>> files;
-  for (const fs::path& folder : folders)
+  for (const fs::path& folder : sources) {
+    if (fs::is_regular_file(folder)) {
+      files.emplace_back(folder.filename(), folder);
+      continue;
+    }
     for (const auto& entry :
          fs::recursive_directory_iterator(folder, fs::directory_options::follow_directory_symlink))
       if (entry.is_regular_file() && entry.path().extension().string().starts_with(".json"))
         files.emplace_back(entry.path().lexically_relative(folder.parent_path()), entry.path());
+  }
   std::ranges::sort(files);
   std::string text(program);
   for (const auto& [name, path] : files) text += fmt::format("\n{} {}", name, hash_of_text(read_text(path)));

@@ -23,8 +23,8 @@ struct recorded_answers {
 /// Precondition: the records are judged.
 recorded_answers answers_in(std::span<const record> judged, const lexicon& known);
 
-/// Identifies the program, and names and contents of the JSON files in these folders. Throws input_error, or std::filesystem::filesystem_error.
-std::string digest_of(const std::vector<std::filesystem::path>& folders, std::string_view program);
+/// Identifies the program, and names and contents of JSON files: these, and those in these folders. Throws input_error, or std::filesystem::filesystem_error.
+std::string digest_of(const std::vector<std::filesystem::path>& sources, std::string_view program);
 
 /// Makes the file or replaces it, in one step. `digest`: digest_of() the sources, the tables of `explain` among them: causes are kept by their
 /// index. The first line is the digest and a hash of the second, which is JSON. Throws std::system_error.

@@ -291,27 +291,4 @@ std::vector<claim_verdict> judge_claims(const std::vector<claim>& claims, std::s
   return verdicts;
 }
 
-nlohmann::json to_json(const std::vector<claim_verdict>& verdicts) {
-  auto list = nlohmann::json::array();
-  for (const auto& v : verdicts) {
-    auto evidence = nlohmann::json::array();
-    for (const auto& e : v.evidence) {
-      evidence.push_back(
-          {{"case", e.case_name}, {"arm", e.arm}, {"stack", e.stack}, {"says", e.says}, {"why", e.why}});
-      if (e.made_up) evidence.back()["made_up"] = true;
-    }
-    nlohmann::json j{{"id", v.what.id},
-                     {"kind", to_string(v.what.kind)},
-                     {"text", v.what.text},
-                     {"verdict", v.verdict},
-                     {"evidence", std::move(evidence)}};
-    for (const auto& [key, text] : {std::pair{"status", &v.what.status}, std::pair{"call", &v.what.call},
-                                    std::pair{"untestable", &v.what.untestable},
-                                    std::pair{"awaits", &v.what.awaits}, std::pair{"source", &v.what.source}})
-      if (!text->empty()) j[key] = *text;
-    list.push_back(std::move(j));
-  }
-  return {{"schema", claims_schema}, {"claims", std::move(list)}};
-}
-
 }  // namespace cufault

@@ -5,8 +5,6 @@
 #include "reports/judge/claim_rules.hpp"
 #include "reports/model/record.hpp"
 
-#include <nlohmann/json_fwd.hpp>
-
 #include <filesystem>
 #include <span>
 #include <string>
@@ -77,7 +75,5 @@ std::vector<claim_verdict> judge_claims(const std::vector<claim>& claims, std::s
 
 /// Whether a control arm of it is unresolved: then nothing that its other arms saw proves anything.
 bool control_unresolved(const case_result& c);
-
-nlohmann::json to_json(const std::vector<claim_verdict>& verdicts);
 
 }  // namespace cufault

@@ -4,7 +4,6 @@
 
 #include "reports/base/files.hpp"
 #include "reports/base/json_fields.hpp"
-#include "reports/judge/claims.hpp"
 #include "reports/judge/remedy_outcome.hpp"
 #include "reports/judge/usual_messages.hpp"
 #include "reports/model/cell_name.hpp"
@@ -345,6 +344,36 @@ void write_arms(row_writer& to, std::span<const record> judged, const cost_notes
   write_judged(to, judged, costs);
   write_trials(to, judged);
   write_calls(to, judged);
+}
+
+void write_claims(row_writer& to, const std::vector<claim_verdict>& verdicts, const cost_notes& costs) {
+  to.begin("claims", "a claim of a source document",
+           {{"claim", "its identifier"},
+            {"kind", "failure, remedy, dead_end or statement"},
+            {"text", "what it says"},
+            {"verdict", "what the evidence says together"},
+            {"status", "of a failure: the documented status"},
+            {"call", "of a failure: the documented call"},
+            {"untestable", "why nothing in it can be run"},
+            {"awaits", "what alone can tell"},
+            {"source", "where its document is from"}});
+  for (const auto& [what, verdict, evidence] : verdicts)
+    to.row({what.id, to_string(what.kind), what.text, verdict, or_null(what.status), or_null(what.call),
+            or_null(what.untestable), or_null(what.awaits), or_null(what.source)});
+  to.begin("claim_evidence", "what an arm says of a claim, natural ones first",
+           {{"claim", "of the table claims"},
+            {"case_name", "the case"},
+            {"arm", "the arm"},
+            {"stack", "the stack in words"},
+            {"says", "confirmed, other status, refuted, partly or cut off"},
+            {"why", "its signature, or what decided a rule"},
+            {"made_up", "1: its fault is injected, or a stand-in"},
+            {"cost", "of a remedy that cleared its fault, where that was measured on the stack"}});
+  for (const claim_verdict& v : verdicts)
+    for (const claim_evidence& e : v.evidence)
+      to.row({v.what.id, e.case_name, e.arm, e.stack, e.says, e.why, int{e.made_up},
+              e.clears ? or_null(note_of(costs, e.stack, remedy_of_arm(join_key(e.case_name, e.arm))))
+                       : json()});
 }
 
 }  // namespace cufault

@@ -3,6 +3,7 @@
 // The table: what records say, and what was judged of it, as rows. reports/answers makes an SQLite file of them and queries it.
 #pragma once
 
+#include "reports/judge/claims.hpp"
 #include "reports/judge/cost.hpp"
 #include "reports/model/record.hpp"
 
@@ -12,6 +13,7 @@
 #include <iosfwd>
 #include <span>
 #include <utility>
+#include <vector>
 
 namespace cufault {
 
@@ -39,5 +41,7 @@ void write_runs(row_writer& to, const std::string& file, const record& r);
 
 /// The tables stacks, judged_arms, trials, steps and made_calls. Precondition: the records are judged.
 void write_arms(row_writer& to, std::span<const record> judged, const cost_notes& costs);
+/// The tables claims and claim_evidence.
+void write_claims(row_writer& to, const std::vector<claim_verdict>& verdicts, const cost_notes& costs);
 
 }  // namespace cufault

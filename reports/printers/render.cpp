@@ -174,31 +174,6 @@ claims_in_table table_of_claims(const std::vector<claim_verdict>& verdicts, cons
   return all;
 }
 
-void print_claims(std::ostream& out, const std::vector<claim_verdict>& verdicts, table_style style,
-                  const cost_notes& costs) {
-  claims_in_table all = table_of_claims(verdicts, costs);
-  if (style == table_style::markdown) {
-    for (const std::string& line : all.stacks) print_bullet(out, line, style);
-    if (!all.stacks.empty()) out << '\n';
-  } else {
-    all.head.pop_back();
-    all.rows.clear();
-    for (const auto& v : verdicts) {
-      all.rows.push_back({v.what.id, to_string(v.what.kind), v.verdict, v.what.text});
-      for (const claim_evidence& e : v.evidence) {
-        const std::string cost = cost_of(e, costs);
-        all.rows.push_back({"", "", "",
-                            fmt::format("  {}{}/{} ({}): {}: {}{}", e.made_up ? "made up: " : "", e.case_name,
-                                        e.arm, e.stack, e.says, e.why, cost.empty() ? "" : "; " + cost)});
-      }
-      if (v.evidence.empty() && !v.what.untestable.empty())
-        all.rows.push_back({"", "", "", "  " + v.what.untestable});
-    }
-  }
-  print_table(out, all.head, all.rows, style);
-  out << all.counts << '\n';
-}
-
 void print_counterparts(std::ostream& out, const std::vector<counterpart_comparison>& counterparts,
                         table_style style) {
   std::vector<row> rows;

@@ -21,11 +21,8 @@ namespace cufault {
 void print_verdicts(std::ostream& out, const record& r, table_style style, const cost_notes& costs = {},
                     bool brief = false);
 
-/// Claims with their verdict and the arms behind it, natural ones first; beside remedies that clear: what they cost.
-void print_claims(std::ostream& out, const std::vector<claim_verdict>& verdicts, table_style style,
-                  const cost_notes& costs = {});
-
-/// The same as print_claims() prints as Markdown.
+/// Claims with their verdict and the arms behind it, natural ones first; beside remedies that clear: what they cost. `cufault claims` prints the
+/// same (reports/answers/claims.py).
 struct claims_in_table {
   std::vector<std::string> stacks{};  ///< "a: STACK": the letters that rows name them by
   table_row head{};

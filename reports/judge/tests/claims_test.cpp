@@ -92,9 +92,6 @@ TEST(claims, rest_on_made_up_evidence_only_where_there_is_no_other_and_say_so) {
   EXPECT_EQ(v.evidence[0].arm, "natural") << "natural ones first";
   EXPECT_FALSE(v.evidence[0].made_up);
   EXPECT_TRUE(v.evidence[1].made_up);
-  const auto written = to_json(std::vector{v})["claims"][0]["evidence"];
-  EXPECT_FALSE(written[0].contains("made_up"));
-  EXPECT_TRUE(written[1].at("made_up").get<bool>());
   auto cut_off = testing(arm_kind::fault, {crash({})}, "cut_off");
   EXPECT_EQ(verdict_on(claim_of(claim_kind::statement), {cut_off, stand_in}), "not measured yet");
 }
@@ -402,13 +399,6 @@ TEST(claims, name_the_evidence) {
   EXPECT_EQ(e.stack, "cuBLAS 13.1.0");
   EXPECT_EQ(e.says, "other status");
   EXPECT_EQ(e.why, "cublasCreate: CUBLAS_STATUS_ALLOC_FAILED; context usable");
-
-  const auto j = to_json(v);
-  EXPECT_EQ(j["schema"], 2);
-  EXPECT_EQ(j["claims"][0]["id"], "S0-5");
-  EXPECT_EQ(j["claims"][0]["verdict"], "other status");
-  EXPECT_EQ(j["claims"][0]["evidence"][0]["arm"], "lazy");
-  EXPECT_FALSE(j["claims"][0].contains("untestable"));
 }
 
 std::string claims_refusal(std::string_view claims) {

@@ -1,0 +1,85 @@
+# SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+# SPDX-License-Identifier: Apache-2.0
+"""cufault claims: each claim of the source documents, its verdict, and the arms behind it."""
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from typing import TYPE_CHECKING
+
+import asked  # first: it says which Python is needed
+import text
+
+if TYPE_CHECKING:
+    from sqlite3 import Row
+
+SCHEMA = 2
+HEAD = ("claim", "kind", "verdict", "what it says")
+
+
+def as_text(claims: list[Row], evidence: dict[str, list[Row]]) -> list[list[str]]:
+    rows = []
+    for c in claims:
+        rows.append([c["claim"], c["kind"], c["verdict"], c["text"]])
+        lines = [f"{'made up: ' if e['made_up'] else ''}{e['case_name']}/{e['arm']} ({e['stack']}): {e['says']}: {e['why']}{'; ' + e['cost'] if e['cost'] else ''}"
+                 for e in evidence[c["claim"]]]
+        rows += [["", "", "", "  " + line] for line in lines or filter(None, [c["untestable"]])]
+    return rows
+
+
+def by_word(evidence: list[Row], letters: dict[str, str]) -> list[str]:
+    """ "confirmed by memory.leak/this, that; memory.more/other (a, b)": a line for each word and set of stacks, natural ones first. Beside a remedy:
+    what it costs on the first of its stacks where that was measured."""
+    stacks: dict[tuple[str, str], dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
+    made_up: dict[tuple[str, str], bool] = {}
+    costs: dict[tuple[str, str], str] = {}
+    for e in evidence:
+        name = (e["case_name"], e["arm"])
+        made_up[name] = bool(e["made_up"])
+        if e["cost"]:
+            costs.setdefault(name, f" [{e['cost']}]")
+        stacks[name][e["says"]].add(letters[e["stack"]])
+    lines: dict[tuple[bool, str, tuple[str, ...]], dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
+    for name in sorted(stacks):
+        for says, on in stacks[name].items():
+            lines[made_up[name], says, tuple(sorted(on))][name[0]].append(name[1] + costs.get(name, ""))
+    return [f"{'made up: ' if made else ''}{says} by {'; '.join(f'{case}/' + ', '.join(arms) for case, arms in names.items())} ({', '.join(on)})"
+            for (made, says, on), names in sorted(lines.items(), key=lambda line: line[0])]
+
+
+def as_json(claims: list[Row], evidence: dict[str, list[Row]]) -> dict[str, object]:
+    def of(claim: Row) -> dict[str, object]:
+        said = [{"arm": e["arm"], "case": e["case_name"], **({"made_up": True} if e["made_up"] else {}), "says": e["says"], "stack": e["stack"], "why": e["why"]}
+                for e in evidence[claim["claim"]]]
+        there = {key: claim[key] for key in ("kind", "text", "verdict", "status", "call", "untestable", "awaits", "source") if claim[key] is not None}
+        return dict(sorted({"id": claim["claim"], "evidence": said, **there}.items()))
+
+    return {"claims": [of(claim) for claim in claims], "schema": SCHEMA}
+
+
+def main(asked_for: asked.Asked) -> int:
+    database = asked_for.database(only="claims")
+    claims = database.execute("SELECT * FROM claims").fetchall()
+    evidence: dict[str, list[Row]] = defaultdict(list)
+    for e in database.execute("SELECT * FROM claim_evidence"):
+        evidence[e["claim"]].append(e)
+    if asked_for.json:
+        text.print_json(as_json(claims, evidence))
+        return 0
+    head, rows = list(HEAD), as_text(claims, evidence)
+    if asked_for.markdown:
+        letters = {stack: text.letter_of(i) for i, stack in enumerate(sorted({e["stack"] for each in evidence.values() for e in each}))}
+        for stack, letter in letters.items():
+            asked_for.out.print("- " + text.cell(f"{letter}: {stack}", True))
+        if letters:
+            asked_for.out.print()
+        head.append("arms behind the verdict")
+        rows = [[c["claim"], c["kind"], c["verdict"], c["text"], "\n".join(by_word(evidence[c["claim"]], letters)) or c["untestable"] or ""] for c in claims]
+    for line in text.table_lines(head, rows, asked_for.markdown):
+        asked_for.out.print(line)
+    counts = ", ".join(f"{count} {word}" for word, count in sorted(Counter(c["verdict"] for c in claims).items()))
+    asked_for.out.print(f"{text.plural(len(claims), 'claim')}: {counts or 'none'}")
+    return 0
+
+
+if __name__ == "__main__":
+    asked.run(main)
