@@ -8,7 +8,6 @@
 #include "reports/explain/explanation.hpp"
 #include "reports/explain/recorded_answers.hpp"
 #include "reports/model/failures.hpp"
-#include "reports/printers/cost.hpp"
 #include "reports/printers/message_page.hpp"
 #include "reports/printers/print_explanation.hpp"
 

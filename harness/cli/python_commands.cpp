@@ -17,6 +17,22 @@ void add_claims(command_line& line) {
              codes_of_reading, "claims");
 }
 
+void add_cost(command_line& line) {
+  CLI::App* const cost = add_bare_answer(
+      line, "cost", "What remedies cost in time and device memory, from the records of remedy_cost",
+      "Exit codes: 0; 2 bad input; 77 not measured yet.");
+  cost->get_option("RECORD")->description(
+      "records of remedy_cost, or folders of stacks that have a cost.jsonl (default: those that come with "
+      "cufault)");
+  add_passed_on(cost, "--remedy", "only this remedy, on each kind of work; a * is anything: 'workspace_*'")
+      ->type_name("REMEDY");
+  add_passed_flag(cost, "--all",
+                  "each kind of work, too; csv and json always have a line or an object for each");
+  CLI::Option* const format = add_passed_on(cost, "--format", "svg: a picture (default: text)")
+                                  ->check(CLI::IsMember({"text", "markdown", "csv", "json", "svg"}));
+  add_passed_flag(cost, "--json", "as --format json (cost.schema.json)")->excludes(format);
+}
+
 void add_table(command_line& line) {
   CLI::App* const table = add_bare_answer(
       line, "table",
@@ -29,6 +45,7 @@ void add_table(command_line& line) {
 }
 
 const register_command claims_here{"claims", add_claims, also(section::more, 1)};
+const register_command cost_here{"cost", add_cost, also(section::more, 5)};
 const register_command frameworks_here{"frameworks", add_frameworks, also(section::program_failed, 7)};
 const register_command table_here{"table", add_table, also(section::more, 2)};
 

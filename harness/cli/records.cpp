@@ -31,12 +31,16 @@ std::vector<record> load_judged(const records_to_read& named, const std::set<std
   return loaded;
 }
 
-cost_notes measured_costs(const records_to_read& records) {
+std::vector<cost_record> cost_records_of(const records_to_read& records, bool alone) {
   std::vector<cost_record> all;
   for (const auto& file : cost_records_in(records))
     // A record of trials that was named as a file is none of costs.
-    if (file.filename() == cost_file) all.push_back(load_cost_record(file));
-  return notes_of(all);
+    if (alone || file.filename() == cost_file) all.push_back(load_cost_record(file));
+  return all;
+}
+
+cost_notes measured_costs(const records_to_read& records) {
+  return notes_of(cost_records_of(records));
 }
 
 std::size_t tell_unread(const baselines& recorded) {

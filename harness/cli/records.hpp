@@ -39,7 +39,9 @@ std::vector<record> load_judged(const records_to_read& named, const std::set<std
 recorded_answers answers_of(const records_to_read& named, const lexicon& words);
 /// Of this program, the records that it has and the tables of explain. Throws input_error, or std::filesystem::filesystem_error.
 std::string digest_of_sources();
-/// What stands beside a verdict, from the costs that were measured beside these records. Throws input_error.
+/// Costs that were measured beside these records. `alone`: these are records of costs. Throws input_error.
+std::vector<cost_record> cost_records_of(const records_to_read& records, bool alone = false);
+/// What stands beside a verdict, from them.
 cost_notes measured_costs(const records_to_read& records);
 /// Says on standard error which lines and stacks of the baselines could not be read so far. Returns how many.
 std::size_t tell_unread(const baselines& recorded);

@@ -90,7 +90,10 @@ int print_rows(const rows_arguments& arguments) {
   }
   const auto is_wanted = [&](const char* name) { return arguments.only.empty() || arguments.only == name; };
   row_writer to(std::cout);
-  const cost_notes costs = measured_costs(arguments.records);
+  const std::vector<cost_record> measured = cost_records_of(arguments.records, arguments.only == "costs");
+  if (is_wanted("costs")) write_costs(to, measured);
+  if (arguments.only == "costs") return 0;
+  const cost_notes costs = notes_of(measured);
   std::vector<record> records = load_judged(arguments.records);
   if (is_wanted("claims")) write_claims(to, judge_claims(load_claims(claims_file()), records), costs);
   if (!is_wanted("arms")) return 0;
@@ -108,7 +111,7 @@ void add_rows(command_line& line) {
   CLI::App* rows = line.command("rows", "", "", [said] { return print_rows(*said); });
   rows->group("");
   add_to_read(rows, said->records);
-  rows->add_option("--only", said->only, "tables of claims, or of arms (default: all)");
+  rows->add_option("--only", said->only, "tables of costs, claims or arms (default: all)");
   rows->add_flag("--runs", said->runs, "what each arm came to in each run");
   rows->add_flag("--distances", said->distances, "of stacks on standard input");
   rows->add_flag("--digest", said->digest, "only what identifies the program and the records that it has");

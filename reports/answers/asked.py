@@ -50,7 +50,7 @@ class Asked:
         return Path(self.files[name])
 
     def database(self, records: Optional[list[str]] = None, only: str = "") -> sqlite3.Connection:
-        """Of these records, or of those that were named. `only`: "claims" or "arms", where no other tables are needed."""
+        """Of these records, or of those that were named. `only`: "costs", "claims" or "arms", where no other tables are needed."""
         import store  # known answers without sqlite3, too
 
         self.table_errors = store.ERRORS

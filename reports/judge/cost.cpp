@@ -6,7 +6,6 @@
 #include "reports/model/record.hpp"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <fnmatch.h>
 
@@ -30,15 +29,6 @@ double binomial_at_most(std::size_t most, std::size_t n) {
   }
   return sum;
 }
-
-// NVIDIA H200 and H100 Tensor Core GPU datasheets, SXM: rates of the tensor cores are given there with sparsity, and are half of that without.
-constexpr std::array<peak_rate, 6> hopper_sxm{
-    {{"fp32", 67}, {"tf32", 494.5}, {"fp16", 989.5}, {"bf16", 989.5}, {"fp8", 1979}, {"int8", 1979}}};
-constexpr std::array<gpu_peaks, 2> all_peaks{
-    {{"NVIDIA H200", 4.8e12, hopper_sxm,
-      "NVIDIA H200 Tensor Core GPU datasheet, H200 SXM; tensor cores without sparsity"},
-     {"NVIDIA H100 80GB HBM3", 3.35e12, hopper_sxm,
-      "NVIDIA H100 Tensor Core GPU datasheet, H100 SXM; tensor cores without sparsity"}}};
 
 cost_verdict verdict_of(const judged_cost& j) {
   if (!j.what->failed.empty()) return cost_verdict::failed;
@@ -125,7 +115,7 @@ std::string to_string(cost_verdict v) {
     case cost_verdict::failed:
       return "not measured";
     default:
-      return {};
+      return "measured";
   }
 }
 
@@ -152,34 +142,6 @@ bool is_unsteady(const median_estimate& control) {
   constexpr double bearable = 0.02;
   return control.coverage >= wanted_coverage && (control.low > 1 || control.high < 1) &&
          std::abs(control.median - 1) > bearable;
-}
-
-const gpu_peaks* peaks_of(std::string_view gpu) {
-  const auto* const found =
-      std::find_if(all_peaks.begin(), all_peaks.end(), [&](const gpu_peaks& p) { return p.name == gpu; });
-  return found == all_peaks.end() ? nullptr : found;
-}
-
-std::string gpu_of(const cost_record& r) {
-  const nlohmann::json::json_pointer at{"/gpu/name"};
-  return r.stack->is_object() && r.stack->contains(at) && r.stack->at(at).is_string()
-             ? r.stack->at(at).get<std::string>()
-             : std::string();
-}
-
-std::optional<work_at_peak> at_peak(const cost_comparison& c, std::string_view gpu) {
-  const gpu_peaks* const peaks = peaks_of(gpu);
-  if (peaks == nullptr || !c.failed.empty() || (c.operations <= 0 && c.bytes <= 0)) return {};
-  const auto rate = std::find_if(peaks->rates.begin(), peaks->rates.end(),
-                                 [&](const peak_rate& p) { return p.type == c.type; });
-  if (rate == peaks->rates.end()) return {};
-  work_at_peak found;
-  found.milliseconds =
-      1000 * std::max(c.operations / (rate->tera_operations * 1e12), c.bytes / peaks->bytes_a_second);
-  found.part = found.milliseconds / median_of(c.without.milliseconds).median;
-  constexpr double long_enough = 0.01;  // below it the launch of a kernel counts
-  found.slow = found.milliseconds >= long_enough && found.part < 0.5;
-  return found;
 }
 
 std::vector<remedy_cost_summary> summed_up(const std::vector<judged_cost>& all) {

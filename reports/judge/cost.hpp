@@ -34,7 +34,7 @@ enum class cost_verdict {
   wrong_numbers,  ///< the work with the remedy gave wrong numbers; what it costs does not matter
   failed          ///< it was not measured
 };
-std::string to_string(cost_verdict v);  ///< "inside the noise"; empty for measured
+std::string to_string(cost_verdict v);  ///< "inside the noise"
 
 /// A remedy on one kind of work.
 struct judged_cost {
@@ -52,31 +52,6 @@ std::vector<judged_cost> judged(const cost_record& r);
 
 /// The control differs by more than chance and by more than a fiftieth: something else moved the times of this comparison.
 bool is_unsteady(const median_estimate& control);
-
-// ---- the peak of the GPU ----
-
-struct peak_rate {
-  std::string_view type;   ///< "fp16"
-  double tera_operations;  ///< a second, without sparsity
-};
-struct gpu_peaks {
-  std::string_view name;  ///< how the driver calls it
-  double bytes_a_second;
-  std::span<const peak_rate> rates;
-  std::string_view source;
-};
-/// nullptr where no peaks are known.
-const gpu_peaks* peaks_of(std::string_view gpu);
-/// Name of the GPU in a record; empty where it has none.
-std::string gpu_of(const cost_record& r);
-
-struct work_at_peak {
-  double milliseconds = 0;  ///< that a call takes at least: its arithmetic, or its operands once from memory
-  double part =
-      0;  ///< of the peak that the work without a remedy came to; above 1 where operands stay in the cache
-  bool slow = false;  ///< the work takes 10 us or more at the peak, and it came to less than half of that
-};
-std::optional<work_at_peak> at_peak(const cost_comparison& c, std::string_view gpu);
 
 // ---- beside a verdict ----
 

@@ -346,6 +346,72 @@ void write_arms(row_writer& to, std::span<const record> judged, const cost_notes
   write_calls(to, judged);
 }
 
+void write_costs(row_writer& to, std::span<const cost_record> records) {
+  to.begin("cost_runs", "a run of remedy_cost",
+           {{"run", "its number"},
+            {"stack", "the stack in words"},
+            {"gpu", "name of the GPU"},
+            {"started", "when it began"},
+            {"commit_id", "of cufault"},
+            {"modified", "1: with changes that no commit has"},
+            {"seed", "as text"},
+            {"size", "usual, or tiny: shapes of a test, whose figures mean nothing"},
+            {"complete", "1: it came to its end"}});
+  for (std::size_t run = 0; run < records.size(); ++run) {
+    const cost_record& r = records[run];
+    record of_stack;
+    of_stack.stack = r.stack;
+    to.row({run, stack_label(of_stack), or_null(gpu_name(*r.stack)), r.started, r.commit, int{r.dirty},
+            std::to_string(r.seed), r.size, int{r.complete}});
+  }
+  const auto estimate = [](const median_estimate& e) {
+    return json{{"median", e.median}, {"low", e.low}, {"high", e.high}, {"coverage", e.coverage}};
+  };
+  to.begin("costs", "a remedy on a kind of work, or a kind of work that was not measured",
+           {{"run", "of the table cost_runs"},
+            {"work", "its name"},
+            {"work_words", "the work in words"},
+            {"clock", "device or host"},
+            {"type", "of its products"},
+            {"operations", "arithmetic operations of a call"},
+            {"bytes", "of the operands of a call"},
+            {"without_ms", "time of a call, as JSON: median, low, high and coverage of the interval"},
+            {"control", "the work by itself in the same round, likewise"},
+            {"unsteady", "1: the control differs by more than chance and by more than a fiftieth"},
+            {"remedy", "its name"},
+            {"words", "what is done"},
+            {"verdict", "measured, inside the noise, too few rounds, wrong numbers or not measured"},
+            {"why", "it was not measured"},
+            {"rounds", "how often it was measured"},
+            {"with_ms", "time of a call, as JSON"},
+            {"ratio", "of the time to that without it in the same round, as JSON"},
+            {"more_bytes", "device memory that it takes"}});
+  const auto of_work = [](std::size_t run, const cost_comparison& c) {
+    return json{run, c.name, c.work, or_null(c.clock), or_null(c.type), c.operations, c.bytes};
+  };
+  for (std::size_t run = 0; run < records.size(); ++run) {
+    for (const judged_cost& j : judged(records[run])) {
+      const bool timed = j.verdict != cost_verdict::failed;
+      json values = of_work(run, *j.where);
+      for (json& value :
+           json{estimate(j.without), estimate(j.control), yes_or_null(is_unsteady(j.control)), j.what->remedy,
+                j.what->words, to_string(j.verdict), or_null(j.why), j.what->milliseconds.size(),
+                timed ? estimate(j.milliseconds) : json(), timed ? estimate(j.ratio) : json(),
+                j.more_bytes ? json(*j.more_bytes) : json()})
+        values.push_back(std::move(value));
+      to.row(values);
+    }
+    for (const cost_comparison& c : records[run].comparisons) {
+      if (c.failed.empty()) continue;
+      json values = of_work(run, c);
+      for (const json& value : json{json(), json(), json(), json(), json(), to_string(cost_verdict::failed),
+                                    c.failed, 0, json(), json(), json()})
+        values.push_back(value);
+      to.row(values);
+    }
+  }
+}
+
 void write_claims(row_writer& to, const std::vector<claim_verdict>& verdicts, const cost_notes& costs) {
   to.begin("claims", "a claim of a source document",
            {{"claim", "its identifier"},

@@ -41,6 +41,8 @@ void write_runs(row_writer& to, const std::string& file, const record& r);
 
 /// The tables stacks, judged_arms, trials, steps and made_calls. Precondition: the records are judged.
 void write_arms(row_writer& to, std::span<const record> judged, const cost_notes& costs);
+/// The tables cost_runs, cost_works and cost_remedies.
+void write_costs(row_writer& to, std::span<const cost_record> records);
 /// The tables claims and claim_evidence.
 void write_claims(row_writer& to, const std::vector<claim_verdict>& verdicts, const cost_notes& costs);
 

@@ -107,42 +107,6 @@ TEST(judged_cost, of_wrong_numbers_is_none) {
   EXPECT_EQ(judged_one(c).verdict, cost_verdict::wrong_numbers);
 }
 
-TEST(work_at_peak, is_bound_by_arithmetic_or_by_memory) {
-  cost_comparison c = compared_cost("a", {});
-  c.type = "fp16";
-  c.operations = 989.5e9;  // a millisecond on an H200
-  c.bytes = 4.8e6;         // a microsecond
-  const auto arithmetic = at_peak(c, "NVIDIA H200");
-  ASSERT_TRUE(arithmetic);
-  EXPECT_NEAR(arithmetic->milliseconds, 1, 1e-9);
-  EXPECT_NEAR(arithmetic->part, 1, 0.01);
-  EXPECT_FALSE(arithmetic->slow);
-  c.bytes = 9.6e9;
-  EXPECT_NEAR(at_peak(c, "NVIDIA H200")->milliseconds, 2, 1e-9);
-  EXPECT_NEAR(at_peak(c, "NVIDIA H100 80GB HBM3")->milliseconds, 9.6 / 3.35, 1e-9);
-}
-
-TEST(work_at_peak, marks_work_that_is_slow_without_any_remedy) {
-  cost_comparison c = compared_cost("a", {});
-  c.type = "fp16";
-  c.operations = 0.4 * 989.5e9;
-  EXPECT_TRUE(at_peak(c, "NVIDIA H200")->slow);
-  c.operations = 0.6 * 989.5e9;
-  EXPECT_FALSE(at_peak(c, "NVIDIA H200")->slow);
-  c.operations = 0.005 * 989.5e9;  // so little that a launch counts
-  EXPECT_FALSE(at_peak(c, "NVIDIA H200")->slow);
-}
-
-TEST(work_at_peak, is_unknown_of_other_gpus_types_and_work) {
-  cost_comparison c = compared_cost("a", {});
-  c.type = "fp16";
-  EXPECT_FALSE(at_peak(c, "NVIDIA H200"));
-  c.operations = 1e9;
-  EXPECT_FALSE(at_peak(c, "NVIDIA A100"));
-  c.type = "fp4";
-  EXPECT_FALSE(at_peak(c, "NVIDIA H200"));
-}
-
 TEST(cost_text, says_what_a_remedy_costs_in_a_few_words) {
   const auto text = [](std::vector<double> measured, std::size_t noise, std::int64_t bytes) {
     remedy_cost_summary s{.remedy = "r", .words = "w"};
