@@ -113,12 +113,23 @@ CLI::App* add_bare_answer(command_line& line, const char* name, const char* what
 CLI::App* add_answer(command_line& line, const char* name, const char* what, const std::string& codes,
                      const char* schema) {
   CLI::App* const command = add_bare_answer(line, name, what, codes);
+  add_passed_form(command, schema);
+  return command;
+}
+
+void add_passed_records(CLI::App* command) {
+  add_passed_on<std::vector<std::string>>(
+      command, "--records", "records or folders of records (default: those that come with cufault)")
+      ->type_name("RECORD")
+      ->check(CLI::ExistingPath);
+}
+
+void add_passed_form(CLI::App* command, const char* schema) {
   CLI::Option* const json =
       add_passed_flag(command, "--json", fmt::format("as JSON ({}.schema.json)", schema));
   CLI::Option* const markdown = add_passed_flag(command, "--markdown", "as Markdown");
   json->excludes(markdown);
   markdown->excludes(json);
-  return command;
 }
 
 CLI::Option* add_passed_flag(CLI::App* command, const std::string& name, const std::string& what) {

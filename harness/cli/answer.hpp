@@ -33,6 +33,10 @@ CLI::Option* add_passed_on(CLI::App* command, const std::string& names, const st
 }
 
 CLI::Option* add_passed_flag(CLI::App* command, const std::string& name, const std::string& what);
+/// --records of a command that takes words.
+void add_passed_records(CLI::App* command);
+/// --json and --markdown.
+void add_passed_form(CLI::App* command, const char* schema);
 
 /// A command that reads records alone, with --json and --markdown, and the options that are added to it; NAME.py answers.
 CLI::App* add_answer(command_line& line, const char* name, const char* what, const std::string& codes,

@@ -33,6 +33,23 @@ void add_cost(command_line& line) {
   add_passed_flag(cost, "--json", "as --format json (cost.schema.json)")->excludes(format);
 }
 
+void add_messages(command_line& line) {
+  const auto app = std::make_shared<CLI::App*>();
+  CLI::App* const messages = *app = line.command(
+      "messages",
+      "What the driver's error log says, what had happened, and which statuses stood in front of it",
+      "Exit codes: 0; 4 no recorded message holds TEXT; 2 bad input.",
+      [app] { return answer("messages", **app); });
+  messages
+      ->add_option_function<std::string>(
+          "TEXT", [](const std::string&) {},
+          "only messages that hold this text: words, a function, CUDA_ERROR_LAUNCH_FAILED, 719, or "
+          "a line of CUDA_LOG_FILE (default: all)")
+      ->type_name("");
+  add_passed_records(messages);
+  add_passed_form(messages, "messages");
+}
+
 void add_table(command_line& line) {
   CLI::App* const table = add_bare_answer(
       line, "table",
@@ -47,6 +64,7 @@ void add_table(command_line& line) {
 const register_command claims_here{"claims", add_claims, also(section::more, 1)};
 const register_command cost_here{"cost", add_cost, also(section::more, 5)};
 const register_command frameworks_here{"frameworks", add_frameworks, also(section::program_failed, 7)};
+const register_command messages_here{"messages", add_messages, also(section::program_failed, 6)};
 const register_command table_here{"table", add_table, also(section::more, 2)};
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include "reports/base/json_input.hpp"
 #include "reports/evidence/baselines.hpp"
 #include "reports/evidence/distance.hpp"
+#include "reports/explain/driver_sayings.hpp"
 #include "reports/judge/judge.hpp"
 #include "reports/judge/table.hpp"
 #include "reports/model/frameworks.hpp"
@@ -95,6 +96,10 @@ int print_rows(const rows_arguments& arguments) {
   if (arguments.only == "costs") return 0;
   const cost_notes costs = notes_of(measured);
   std::vector<record> records = load_judged(arguments.records);
+  if (is_wanted("messages")) {
+    const lexicon known = load_lexicon(explain_folder());
+    write_sayings(to, driver_sayings_in(records, known), known);
+  }
   if (is_wanted("claims")) write_claims(to, judge_claims(load_claims(claims_file()), records), costs);
   if (!is_wanted("arms")) return 0;
   // The build's table is the same for every user.
@@ -111,7 +116,7 @@ void add_rows(command_line& line) {
   CLI::App* rows = line.command("rows", "", "", [said] { return print_rows(*said); });
   rows->group("");
   add_to_read(rows, said->records);
-  rows->add_option("--only", said->only, "tables of costs, claims or arms (default: all)");
+  rows->add_option("--only", said->only, "tables of costs, messages, claims or arms (default: all)");
   rows->add_flag("--runs", said->runs, "what each arm came to in each run");
   rows->add_flag("--distances", said->distances, "of stacks on standard input");
   rows->add_flag("--digest", said->digest, "only what identifies the program and the records that it has");

@@ -50,7 +50,7 @@ class Asked:
         return Path(self.files[name])
 
     def database(self, records: Optional[list[str]] = None, only: str = "") -> sqlite3.Connection:
-        """Of these records, or of those that were named. `only`: "costs", "claims" or "arms", where no other tables are needed."""
+        """Of these records, or of those that were named. `only`: "costs", "messages", "claims" or "arms", where no other tables are needed."""
         import store  # known answers without sqlite3, too
 
         self.table_errors = store.ERRORS
@@ -63,8 +63,8 @@ def one_line(said: str) -> str:
     return shown[:240] + ("..." if len(shown) > 240 else "")
 
 
-def did_you_mean(asked: str, names: Iterable[str]) -> str:
-    """; did you mean NAME?: of the names the one that differs least; empty where none is near."""
+def nearest_of(asked: str, names: Iterable[str]) -> str:
+    """Of the names the one that differs least; empty where none is near."""
     best, least = "", min(1 + max(2, len(asked) // 4), len(asked))
     for name in names:
         row = list(range(len(name) + 1))
@@ -74,6 +74,12 @@ def did_you_mean(asked: str, names: Iterable[str]) -> str:
                 diagonal, row[j + 1] = row[j + 1], min(diagonal + (a != b), row[j + 1] + 1, row[j] + 1)
         if row[-1] < least:
             best, least = name, row[-1]
+    return best
+
+
+def did_you_mean(asked: str, names: Iterable[str]) -> str:
+    """; did you mean NAME?; empty likewise."""
+    best = nearest_of(asked, names)
     return f"; did you mean {best}?" if best else ""
 
 

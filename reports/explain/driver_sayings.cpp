@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <functional>
@@ -70,6 +71,35 @@ driver_sayings driver_sayings_in(std::span<const record> records, const lexicon&
     return std::tie(b.failed, b.succeeded) < std::tie(a.failed, a.succeeded);
   });
   return result;
+}
+
+void write_sayings(row_writer& to, const driver_sayings& said, const lexicon& known) {
+  using json = nlohmann::ordered_json;
+  to.begin("driver_log", "calls that failed in runs which heard the driver's error log",
+           {{"heard", "how many with a reason"}, {"silent", "how many without"}});
+  to.row({said.heard, said.silent});
+  to.begin("driver_sayings", "a message of the driver; those behind most failed calls first",
+           {{"function", "the driver call"},
+            {"code", "what it returned"},
+            {"number", "of that code"},
+            {"text", "an example: other messages differ by numbers and names alone"},
+            {"failed", "failed calls, of which it was the first message that no control has"},
+            {"succeeded", "calls that succeeded"},
+            {"causes", "of failed calls, as JSON: [[cause, its words, calls]]"},
+            {"behind", "what calls returned, as JSON: {CALL: STATUS: calls}"},
+            {"arms", "of failed calls, as JSON"},
+            {"stacks", "in words, as JSON"}});
+  for (const driver_saying& s : said.all) {
+    const auto error = std::ranges::find_if(known.errors, [&](const error_name& e) {
+      return e.name.starts_with("cuda") &&
+             std::ranges::find(e.also, "CUDA_ERROR_" + s.said.code) != e.also.end();
+    });
+    json causes = json::array();
+    for (const auto& [cause, calls] : s.causes)
+      causes.push_back({known.causes[cause].id, known.causes[cause].text, calls});
+    to.row({s.said.function, s.said.code, error == known.errors.end() ? json() : json(error->code),
+            s.said.text, s.failed, s.succeeded, std::move(causes), s.behind, s.arms, s.stacks});
+  }
 }
 
 driver_differences driver_differences_of(const record& before, const record& now) {

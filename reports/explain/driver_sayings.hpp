@@ -4,6 +4,7 @@
 #pragma once
 
 #include "reports/explain/lexicon.hpp"
+#include "reports/judge/table.hpp"
 #include "reports/judge/usual_messages.hpp"
 #include "reports/model/record.hpp"
 
@@ -37,6 +38,9 @@ struct driver_sayings {
 /// Trials of remedies count as those of their faults do. Sweeps and what is made up are left out: what they make fail, the driver does not know
 /// of.
 driver_sayings driver_sayings_in(std::span<const record> records, const lexicon& known);
+
+/// The tables driver_log and driver_sayings.
+void write_sayings(row_writer& to, const driver_sayings& said, const lexicon& known);
 
 /// Calls of which the driver gave another reason, where the trials of both records heard its log.
 struct driver_differences {

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reports/printers/messages.hpp"
 
-#include "reports/explain/text_pattern.hpp"
 #include "reports/matrix/observed_cells.hpp"
 
 #include <fmt/format.h>
@@ -19,32 +18,6 @@
 
 namespace cufault {
 namespace {
-
-std::string lower(const std::string& text) {
-  std::string low;
-  lower_case(text, low);
-  return low;
-}
-
-/// A line of the log is looked up by what it says, and not by its time or its numbers; 719 and CUDA_ERROR_LAUNCH_FAILED are codes.
-bool is_asked(const driver_saying& s, const std::string& asked, const lexicon& known) {
-  const auto line = driver_log_line_of(asked);
-  const driver_message_parts m = line ? line->message : driver_message_parts_of(asked);
-  if (line || !m.function.empty())
-    return (m.function.empty() || s.said.function == m.function) &&
-           (m.code.empty() || s.said.code == m.code) &&
-           general_text(s.said.text).find(general_text(std::string(m.text))) != std::string::npos;
-  constexpr std::string_view of_driver = "CUDA_ERROR_";
-  if (asked.starts_with(of_driver)) return s.said.code == asked.substr(of_driver.size());
-  if (std::ranges::all_of(asked, [](char c) { return c >= '0' && c <= '9'; }) && asked.size() < 10) {
-    const error_name* const error = known.by_code("cuda", std::stoi(asked));
-    return s.said.code == asked ||
-           (error != nullptr && std::ranges::any_of(error->also, [&](const std::string& name) {
-              return name == std::string(of_driver) + s.said.code;
-            }));
-  }
-  return lower(describe(s.said)).find(lower(asked)) != std::string::npos;
-}
 
 using counted = std::pair<std::string, std::uint64_t>;
 
@@ -65,83 +38,7 @@ std::string some_of(const std::vector<counted>& all, std::size_t most) {
   return fmt::format("{}", fmt::join(shown, "; "));
 }
 
-std::vector<counted> causes_of(const driver_saying& s, const lexicon& known) {
-  return by_count(s.causes, [&](std::size_t cause) { return known.causes[cause].text; });
-}
-std::vector<counted> behind_of(const driver_saying& s) {
-  return by_count(s.behind, [](const std::string& what) { return shortened(what); });
-}
-
 }  // namespace
-
-std::size_t print_messages(std::ostream& out, const driver_sayings& said, const lexicon& known,
-                           const std::string& asked, table_style style) {
-  constexpr std::size_t most_causes = 3, most_statuses = 4;
-  const bool text = style == table_style::text;
-  std::vector<table_row> failed, harmless;
-  for (const driver_saying& s : said.all) {
-    if (!asked.empty() && !is_asked(s, asked, known)) continue;
-    if (s.failed > 0)
-      failed.push_back({describe(s.said), some_of(causes_of(s, known), most_causes),
-                        some_of(behind_of(s), most_statuses), std::to_string(s.failed),
-                        std::to_string(s.succeeded), std::to_string(s.stacks.size())});
-    else
-      harmless.push_back({describe(s.said), std::to_string(s.succeeded), std::to_string(s.stacks.size())});
-  }
-  if (text)
-    for (const table_row& row : failed) {
-      print_entry(out, "", row[0]);
-      print_entry(out, "  what had happened   ", row[1]);
-      print_entry(out, "  the call returned   ", row[2]);
-      print_entry(
-          out, "  seen                ",
-          fmt::format("failed calls: {}; calls that succeeded: {}; stacks: {}", row[3], row[4], row[5]));
-      out << '\n';
-    }
-  else if (!failed.empty())
-    print_table(out,
-                {"the driver says", "what had happened", "what the call returned", "failed calls",
-                 "calls that succeeded", "stacks"},
-                failed, style);
-  if (!harmless.empty()) print_heading(out, "Harmless: only in calls that succeeded", 3, style);
-  if (text)
-    for (const table_row& row : harmless) {
-      print_entry(out, "", row[0]);
-      fmt::print(out, "  seen                calls: {}; stacks: {}\n\n", row[1], row[2]);
-    }
-  else if (!harmless.empty())
-    print_table(out, {"the driver says", "calls", "stacks"}, harmless, style);
-  if (asked.empty())
-    fmt::print(out, "Of {} failed calls in runs that heard the log, the driver gave a reason for {}.\n",
-               said.heard + said.silent, said.heard);
-  return failed.size() + harmless.size();
-}
-
-nlohmann::ordered_json messages_json(const driver_sayings& said, const lexicon& known,
-                                     const std::string& asked) {
-  auto all = nlohmann::ordered_json::array();
-  const auto counts = [](const std::vector<counted>& of) {
-    auto object = nlohmann::ordered_json::object();
-    for (const auto& [what, times] : of) object[what] = times;
-    return object;
-  };
-  for (const driver_saying& s : said.all) {
-    if (!asked.empty() && !is_asked(s, asked, known)) continue;
-    all.push_back({{"function", s.said.function},
-                   {"code", s.said.code},
-                   {"text", s.said.text},
-                   {"failed_calls", s.failed},
-                   {"calls_that_succeeded", s.succeeded},
-                   {"causes", counts(by_count(s.causes, [&](std::size_t c) { return known.causes[c].id; }))},
-                   {"returned", counts(by_count(s.behind, [](const std::string& what) { return what; }))},
-                   {"arms", s.arms},
-                   {"stacks", s.stacks}});
-  }
-  return {{"schema", 1},
-          {"failed_calls_with_a_reason", said.heard},
-          {"failed_calls_without", said.silent},
-          {"messages", all}};
-}
 
 nlohmann::ordered_json to_json(const std::vector<nature_and_injection>& pairs) {
   auto all = nlohmann::ordered_json::array();
