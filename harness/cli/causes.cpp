@@ -2,14 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reports/printers/causes.hpp"
 
-#include "harness/cli/command_line.hpp"
+#include "harness/cli/answer.hpp"
 #include "reports/base/words.hpp"
 #include "reports/explain/evidence.hpp"
 #include "reports/explain/explanation.hpp"
 #include "reports/explain/recorded_answers.hpp"
 #include "reports/model/failures.hpp"
-#include "reports/printers/message_page.hpp"
 #include "reports/printers/print_explanation.hpp"
+#include "reports/printers/ways.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -84,12 +84,6 @@ class ways_to {
   std::vector<std::size_t> reports_;
 };
 
-int show_message_index(print_form form) {
-  if (form.json) throw usage_error("--pages is no JSON: cases/explain/pages.json has the pages");
-  print_message_index(std::cout, load_lexicon(explain_folder()), form.style(), width_of_output());
-  return 0;
-}
-
 /// By its name, or that of its status; nullptr where the status has none.
 const message_page* page_called(const std::string& name, const std::set<std::string>& statuses,
                                 const lexicon& words) {
@@ -106,24 +100,21 @@ const message_page* page_called(const std::string& name, const std::set<std::str
   }
 }
 
-int show_message_pages(const std::string& names, const std::vector<fs::path>& records, print_form form) {
-  const std::vector<record> loaded = load_judged(records);
+/// Names of pages, by names or statuses with commas between them. Throws usage_error.
+std::vector<std::string> pages_called(const std::string& names, const records_to_read& records) {
   const lexicon words = load_lexicon(explain_folder());
-  const recorded_answers answers = answers_in(loaded, words);
-  ways_to ways(answers.seen, words);
-  const auto costs = measured_costs(records);
-  const message_pages pages(words, loaded, costs, snippet_folders());
-  form.markdown = form.markdown || terminal_of(std::cout).width == 0;
+  std::set<std::string> statuses;
+  std::vector<std::string> found;
   std::istringstream all(names);
   for (std::string name; std::getline(all, name, ',');) {
-    const message_page* const page = page_called(name, answers.statuses, words);
+    const bool is_page = std::ranges::find(words.pages, name, &message_page::name) != words.pages.end();
+    if (!is_page && statuses.empty()) statuses = answers_of(records, words).statuses;
+    const message_page* const page = page_called(name, statuses, words);
     if (page == nullptr)
       throw usage_error(fmt::format("no page is of {}; cufault causes --pages lists them", name));
-    if (form.markdown && names.find(',') != names.npos) std::cout << "<!-- page " << name << " -->\n";
-    pages.print(std::cout, *page, ways(page->texts.empty() ? page->status : page->texts.front(), on_a_page),
-                form.style(), width_of_output());
+    found.push_back(page->name);
   }
-  return 0;
+  return found;
 }
 
 int show_causes(const std::string& asked, const std::vector<fs::path>& records, bool all, print_form form) {
@@ -165,15 +156,23 @@ void add_causes(command_line& line) {
     std::string status;
     bool all = false, page = false, pages = false;
   };
+  const auto app = std::make_shared<CLI::App*>();
   const auto said = std::make_shared<given>();
-  CLI::App* causes = line.command(
+  CLI::App* causes = *app = line.command(
       "causes", "What had happened where a call returned a status, how to check it, and what clears it",
-      codes_of_reading, [said] {
+      codes_of_reading, [app, said] {
         if (said->status.empty() != said->pages)
           throw usage_error("say which status, or --pages; see cufault causes --help");
         if (said->page && said->json) throw usage_error("--page is for people: leave --json out");
-        if (said->pages) return show_message_index(*said);
-        if (said->page) return show_message_pages(said->status, said->records, *said);
+        if (said->pages && said->json)
+          throw usage_error("--pages is no JSON: cases/explain/pages.json has the pages");
+        if (said->page) {
+          CLI::Option* const status = (*app)->get_option("STATUS");
+          const auto names = pages_called(said->status, said->records);
+          status->clear();
+          status->add_result(fmt::format("{}", fmt::join(names, ",")));
+        }
+        if (said->page || said->pages) return answer("causes_pages", **app);
         return show_causes(said->status, said->records, said->all, *said);
       });
   causes->add_flag("--all", said->all, "also every recorded way to make a call return it, and every remedy");
@@ -197,5 +196,24 @@ void add_causes(command_line& line) {
 const register_command causes_here{"causes", add_causes, also(section::program_failed, 5)};
 
 }  // namespace
+
+void write_pages(row_writer& to, std::span<const record> judged, const lexicon& words,
+                 const cost_notes& costs) {
+  std::set<std::string> calls;
+  for (const record& r : judged)
+    for (const case_result& c : r.cases)
+      for (const arm_result& a : c.arms)
+        for (const observation& o : a.trials)
+          for (const call_record& call : o.calls) calls.insert({call.what.name.api, call_in_log(call)});
+  to.begin("page_calls", "a call that the page of a call is of", {{"page", "its name"}, {"api", "the call"}});
+  for (const message_page& page : words.pages)
+    for (const std::string& call : calls)
+      if (!page.call.empty() && fit({page.status, page.call}, page.status, call) == 3)
+        to.row({page.name, call});
+  ways_to ways(evidence_in(judged, words), words);
+  begin_ways(to);
+  for (const message_page& page : words.pages)
+    write_ways(to, page.name, ways(page.texts.empty() ? page.status : page.texts.front(), on_a_page), costs);
+}
 
 }  // namespace cufault

@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,7 @@ namespace cufault {
 
 struct lexicon;
 struct recorded_answers;
+class row_writer;
 
 /// Records or folders of records.
 using records_to_read = std::vector<std::filesystem::path>;
@@ -43,6 +45,9 @@ std::string digest_of_sources();
 std::vector<cost_record> cost_records_of(const records_to_read& records, bool alone = false);
 /// What stands beside a verdict, from them.
 cost_notes measured_costs(const records_to_read& records);
+/// The tables page_calls and page_causes. Precondition: the records are judged.
+void write_pages(row_writer& to, std::span<const record> judged, const lexicon& words,
+                 const cost_notes& costs);
 /// Says on standard error which lines and stacks of the baselines could not be read so far. Returns how many.
 std::size_t tell_unread(const baselines& recorded);
 

@@ -100,6 +100,7 @@ int print_rows(const rows_arguments& arguments) {
     const lexicon known = load_lexicon(explain_folder());
     write_sayings(to, driver_sayings_in(records, known), known);
   }
+  if (arguments.only.empty()) write_pages(to, records, load_lexicon(explain_folder()), costs);
   if (is_wanted("claims")) write_claims(to, judge_claims(load_claims(claims_file()), records), costs);
   if (!is_wanted("arms")) return 0;
   // The build's table is the same for every user.

@@ -1,23 +1,17 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-#include "reports/printers/message_page.hpp"
+#include "reports/printers/ways.hpp"
 
 #include "reports/base/files.hpp"
-#include "reports/base/json_input.hpp"
-#include "reports/base/lines.hpp"
 #include "reports/judge/judge.hpp"
-#include "reports/printers/tests/record_example.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <filesystem>
 #include <set>
-#include <span>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -28,7 +22,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using testing::HasSubstr;
-using testing::Not;
 
 constexpr std::size_t most_lines_of_a_page = 160;
 
@@ -36,12 +29,6 @@ const lexicon& page_words() {
   static const lexicon all = load_lexicon(CUFAULT_EXPLAIN_FOLDER);
   return all;
 }
-const std::vector<fs::path>& page_sources() {
-  static const fs::path cases = fs::path(CUFAULT_EXPLAIN_FOLDER).parent_path();
-  static const std::vector<fs::path> all{cases / "snippets", cases / "frameworks/python/framework_trials"};
-  return all;
-}
-const cost_notes no_costs;
 explanation page_explanation(const message_page& page, const evidence& seen = {}) {
   static event_finder finder(page_words());  // takes long to make
   finder.add(page.texts.empty() ? page.status : page.texts.front());
@@ -97,26 +84,6 @@ TEST(message_pages, that_are_wrong_are_named) {
   EXPECT_EQ(wrong_with("a", "A\n"), "a: no heading");
 }
 
-TEST(message_pages, print_the_code_of_their_snippets) {
-  const message_pages none(page_words(), {}, no_costs, page_sources());
-  for (const message_page& page : page_words().pages) {
-    std::ostringstream out;
-    none.print(out, page, page_explanation(page));
-    EXPECT_EQ(
-        out.str().find("not measured yet: `cufault run " + page.snippet + "_corrected`") != std::string::npos,
-        !page.snippet.empty())
-        << page.name;
-  }
-  message_page unmarked{.name = "a", .status = "X", .snippet = "snippets.calls/nobody"};
-  std::ostringstream out;
-  try {
-    none.print(out, unmarked, page_explanation(unmarked));
-    FAIL() << "a page without its code";
-  } catch (const input_error& e) {
-    EXPECT_THAT(e.what(), HasSubstr("no source has the mark [nobody fails]"));
-  }
-}
-
 /// Which check of a page does not decide between its causes; empty: each does.
 std::string undecided_in(const explanation& e) {
   std::set<std::pair<std::string, std::string>> asked;
@@ -161,133 +128,6 @@ TEST(message_pages, with_a_check_that_decides_nothing_are_named) {
   EXPECT_EQ(undecided_in(e), "b.b: the check comes out so for another cause, too: look");
   e.causes[1].next->says = "no";
   EXPECT_EQ(undecided_in(e), "");
-}
-
-class marked_sources : public testing::Test {
- protected:
-  void SetUp() override { fs::create_directories(folder); }
-  void TearDown() override { fs::remove_all(folder); }
-  fs::path folder = fs::path(testing::TempDir()) / ("marks." + std::to_string(getpid()));
-};
-
-TEST_F(marked_sources, are_printed_without_the_indentation_of_their_marks) {
-  write_whole(folder / "a.py",
-              "def f():\n    # [one fails]\n    x = [\n        1]\n\n    # [end]\n    return x\n");
-  const marked_code code = code_between_marks({folder}, "one", "fails");
-  EXPECT_EQ(code.language, "python");
-  EXPECT_EQ(code.text, "x = [\n    1]\n\n");
-  write_whole(folder / "b.cu", "// [two corrected]\nint x;\n");
-  EXPECT_THROW(code_between_marks({folder}, "two", "corrected"), input_error);
-  EXPECT_THROW(code_between_marks({folder}, "one", "corrected"), input_error);
-}
-
-record with_status(const std::string& cublas, const char* status) {
-  record r = examples::example_record();
-  *r.stack = {{"keys", {{"cublas", cublas}}}};
-  r.cases[0].arms[1].trials = {examples::trial({status})};
-  return r;
-}
-
-std::string page_text(const std::vector<record>& records, const char* call = "") {
-  const message_page page{.name = "a", .status = examples::no_memory, .call = call};
-  std::ostringstream out;
-  message_pages(page_words(), records, no_costs, {})
-      .print(out, page, page_explanation(page, evidence_in(records, page_words())));
-  return out.str();
-}
-
-TEST(message_page, says_with_which_versions_a_call_returns_something_else) {
-  const std::string page =
-      page_text({with_status("12.0.1", examples::no_memory), with_status("13.1.0", examples::internal)});
-  EXPECT_THAT(
-      page,
-      HasSubstr("| cublasCreate | 12.0.1: ALLOC_FAILED; 13.1.0: INTERNAL_ERROR | 1 | memory.leak/fault |"));
-  EXPECT_THAT(page, HasSubstr("Recorded from `cublasCreate`.\n"));
-}
-
-TEST(message_page, about_a_call_has_other_calls_in_no_table) {
-  const auto of_a_product = [](const char* cublas, const char* status) {
-    record r = with_status(cublas, status);
-    call_record& call = r.cases[0].arms[1].trials[0].calls[0];
-    call.what.name.api = "cublasSgemm";
-    return r;
-  };
-  const std::vector<record> records{of_a_product("12.0.1", examples::no_memory),
-                                    of_a_product("13.1.0", examples::internal)};
-  EXPECT_THAT(page_text(records),
-              HasSubstr("| cublasSgemm | 12.0.1: ALLOC_FAILED; 13.1.0: INTERNAL_ERROR |"));
-  EXPECT_THAT(page_text(records, "cublasCreate"), Not(HasSubstr("cublasSgemm")));
-  EXPECT_THAT(page_text(records, "cublasGemmEx"), HasSubstr("| cublasSgemm |")) << "of its family";
-}
-
-TEST(message_page, says_what_its_causes_are_of) {
-  const message_page of_text{.name = "a",
-                             .status = "FORK_REFUSED",
-                             .texts = {"RuntimeError: Cannot re-initialize CUDA in forked subprocess."}};
-  std::ostringstream text;
-  message_pages(page_words(), {}, no_costs, {}).print(text, of_text, page_explanation(of_text));
-  EXPECT_THAT(text.str(), HasSubstr("Causes of this message: "));
-  EXPECT_THAT(page_text({}), HasSubstr("Causes of `CUBLAS_STATUS_ALLOC_FAILED`: "));
-  EXPECT_THAT(page_text({}), HasSubstr(" No record shows it.\n"));
-  const message_page of_call{.name = "a",
-                             .status = examples::no_memory,
-                             .call = "cublasCreate",
-                             .texts = {"cublasCreate: CUBLAS_STATUS_ALLOC_FAILED"}};
-  std::ostringstream out;
-  message_pages(page_words(), {}, no_costs, {}).print(out, of_call, page_explanation(of_call));
-  EXPECT_THAT(out.str(), HasSubstr("from `cublasCreate` or a call of its family: "));
-}
-
-TEST_F(marked_sources, of_a_page_return_its_status_where_they_are_recorded) {
-  write_whole(folder / "a.cpp",
-              "// [fault fails]\nint x;\n// [end]\n// [fault corrected]\nint y;\n// [end]\n");
-  const message_page page{.name = "a", .status = examples::no_memory, .snippet = "memory.leak/fault"};
-  const auto print = [&](const std::vector<record>& records) {
-    std::ostringstream out;
-    message_pages(page_words(), records, no_costs, {folder}).print(out, page, page_explanation(page));
-    return out.str();
-  };
-  EXPECT_THAT(print({}), HasSubstr("## Code that fails, not measured yet\n"));
-  EXPECT_THAT(print({with_status("13.1.0", examples::no_memory)}), HasSubstr("## Code that fails\n"));
-  try {
-    print({with_status("13.1.0", examples::internal)});
-    FAIL() << "code that returns another status";
-  } catch (const input_error& e) {
-    EXPECT_THAT(e.what(), HasSubstr("memory.leak/fault: its records do not show "));
-  }
-}
-
-TEST(message_page, finds_no_difference_where_all_versions_return_the_same) {
-  EXPECT_THAT(
-      page_text({with_status("12.0.1", examples::no_memory), with_status("13.1.0", examples::no_memory)}),
-      HasSubstr("None: one arm that shows it ran with several versions of cuBLAS, each with one result."));
-  EXPECT_THAT(page_text({with_status("13.1.0", examples::no_memory)}), Not(HasSubstr("## Versions")))
-      << "one version shows no difference";
-}
-
-/// Lines that are wider, or that only Markdown reads.
-std::vector<std::string> not_for_a_terminal(const std::string& text, std::size_t width) {
-  std::vector<std::string> found;
-  each_line(text, [&](std::string_view line, int, bool) {
-    const bool markdown = line.starts_with("#") || line.starts_with("|") || line.starts_with("```") ||
-                          line.starts_with("**") || line.find(".md)") != line.npos;
-    if (line.size() > width || line.ends_with(' ') || markdown) found.emplace_back(line);
-  });
-  return found;
-}
-
-TEST(message_page, is_text_that_keeps_to_the_width_of_a_terminal) {
-  const message_pages none(page_words(), {}, no_costs, page_sources());
-  for (const message_page& page : page_words().pages)
-    for (const std::size_t width : {60U, 80U, 120U}) {
-      std::ostringstream out;
-      none.print(out, page, page_explanation(page), table_style::text, width);
-      EXPECT_THAT(not_for_a_terminal(out.str(), width), testing::IsEmpty()) << page.name;
-      EXPECT_THAT(out.str(), HasSubstr("\n1. ")) << page.name;
-      EXPECT_EQ(out.str().find("The same code, corrected") != std::string::npos, !page.snippet.empty());
-    }
-  EXPECT_THAT(not_for_a_terminal("# a\n| b |\n```cpp\n**c**\n[d](e.md)\nf \ntoo wide\nok\n", 7),
-              testing::SizeIs(7));
 }
 
 explanation with_all_that_is_said(const known_cause& what, const message_page* page) {
