@@ -50,11 +50,13 @@ class Asked:
         return Path(self.files[name])
 
     def database(self, records: Optional[list[str]] = None, only: str = "") -> sqlite3.Connection:
-        """Of these records, or of those that were named. `only`: "costs", "messages", "claims" or "arms", where no other tables are needed."""
+        """Of these records, or of those that were named; the table of the build is of all recorded stacks, by name or by none. `only`: "costs", "messages", "claims" or "arms", where no other tables are needed."""
         import store  # known answers without sqlite3, too
 
         self.table_errors = store.ERRORS
-        return store.open_table(self.file("program"), self.file("table"), self.names if records is None else records, only)
+        named = self.names if records is None else records
+        every = named and [Path(name).resolve() for name in named] == sorted(folder.resolve() for folder in self.file("records").iterdir() if folder.is_dir())
+        return store.open_table(self.file("program"), self.file("table"), [] if every else named, only)
 
 
 def one_line(said: str) -> str:
