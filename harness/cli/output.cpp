@@ -5,6 +5,7 @@
 #include "reports/base/files.hpp"
 #include "reports/base/json_input.hpp"
 #include "reports/judge/judge.hpp"
+#include "reports/printers/run_report.hpp"
 
 #include <nlohmann/json.hpp>
 

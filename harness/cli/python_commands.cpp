@@ -3,6 +3,9 @@
 // Commands that Python programs of reports/answers answer: their names and options.
 #include "harness/cli/answer.hpp"
 
+#include <string>
+#include <vector>
+
 namespace cufault {
 namespace {
 
@@ -61,11 +64,35 @@ void add_table(command_line& line) {
   add_passed_flag(table, "--columns", "what each column is");
 }
 
+void add_matrix(command_line& line) {
+  CLI::App* const matrix = add_bare_answer(
+      line, "matrix",
+      "What every operation came to under every fault, what that depends on, and what remedies did",
+      "Exit codes: 0; 2 bad input; 77 no record has a cell of the matrix.");
+  add_passed_on(matrix, "--fault", "only this fault; a * is anything: 'kernel_*'")->type_name("FAULT");
+  add_passed_on(matrix, "--operation",
+                "only this operation, or function, under every fault: sgemm_64, cublasSgemm")
+      ->type_name("OPERATION");
+  add_passed_on(matrix, "--remedy", "what this remedy did; a * is anything")->type_name("REMEDY");
+  add_passed_on(matrix, "--stack", "only stacks whose name has this text: 'cuBLAS 13.1.0'")
+      ->type_name("TEXT");
+  add_passed_on<std::vector<std::string>>(
+      matrix, "--by", "only cells that differ between stacks, by keys of `cufault stack --json`: cublas,gpu")
+      ->delimiter(',')
+      ->type_name("KEY,...");
+  CLI::Option* const format =
+      add_passed_on(matrix, "--format", "csv and json have a line or an object for each cell")
+          ->check(CLI::IsMember({"text", "markdown", "csv", "json"}))
+          ->default_str("text");
+  add_passed_flag(matrix, "--json", "as JSON (matrix.schema.json), as --format json")->excludes(format);
+}
+
 const register_command claims_here{"claims", add_claims, also(section::more, 1)};
 const register_command cost_here{"cost", add_cost, also(section::more, 5)};
 const register_command frameworks_here{"frameworks", add_frameworks, also(section::program_failed, 7)};
 const register_command messages_here{"messages", add_messages, also(section::program_failed, 6)};
 const register_command table_here{"table", add_table, also(section::more, 2)};
+const register_command matrix_here{"matrix", add_matrix, also(section::more, 4)};
 
 }  // namespace
 }  // namespace cufault

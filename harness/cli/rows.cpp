@@ -8,6 +8,7 @@
 #include "reports/explain/driver_sayings.hpp"
 #include "reports/judge/judge.hpp"
 #include "reports/judge/table.hpp"
+#include "reports/matrix/observed_cells.hpp"
 #include "reports/model/frameworks.hpp"
 #include "reports/printers/table.hpp"
 
@@ -23,7 +24,7 @@ namespace {
 struct rows_arguments {
   records_to_read records{default_recorded()};
   std::string only;
-  bool digest = false, runs = false, distances = false;
+  bool digest = false, runs = false, distances = false, conditions = false;
 };
 
 /// What each arm of these records came to in each run.
@@ -84,6 +85,10 @@ int print_distances() {
 
 int print_rows(const rows_arguments& arguments) {
   if (arguments.distances) return print_distances();
+  if (arguments.conditions) {
+    answer_conditions(std::cin, std::cout);
+    return 0;
+  }
   if (arguments.runs) return print_runs(arguments.records);
   if (arguments.digest) {
     std::cout << digest_of_sources() << '\n';
@@ -103,8 +108,13 @@ int print_rows(const rows_arguments& arguments) {
   if (arguments.only.empty()) write_pages(to, records, load_lexicon(explain_folder()), costs);
   if (is_wanted("claims")) write_claims(to, judge_claims(load_claims(claims_file()), records), costs);
   if (!is_wanted("arms")) return 0;
-  // The build's table is the same for every user.
+  // The build's table is the same for every user, wherever the records lie.
   const bool own = arguments.records == records_to_read{default_recorded()};
+  const std::size_t folder = own ? default_recorded().string().size() + 1 : 0;
+  for (record& r : records)
+    for (case_result& c : r.cases)
+      for (arm_result& a : c.arms) a.source.erase(0, folder);
+  write_cells(to, records, costs);
   const baselines recorded(own ? std::vector{default_recorded()} : baseline_folders());
   for (record& r : records)
     for (case_result& c : r.cases) judge(c, recorded, keys_of(r));
@@ -120,6 +130,7 @@ void add_rows(command_line& line) {
   rows->add_option("--only", said->only, "tables of costs, messages, claims or arms (default: all)");
   rows->add_flag("--runs", said->runs, "what each arm came to in each run");
   rows->add_flag("--distances", said->distances, "of stacks on standard input");
+  rows->add_flag("--conditions", said->conditions, "of cells on standard input");
   rows->add_flag("--digest", said->digest, "only what identifies the program and the records that it has");
 }
 

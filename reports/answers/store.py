@@ -32,6 +32,7 @@ CREATE INDEX calls_of_arms ON made_calls (arm_id);
 CREATE INDEX trials_of_arms ON trials (arm_id);
 CREATE UNIQUE INDEX step_ids ON steps (step_id);
 CREATE VIEW arms AS SELECT * FROM stacks JOIN judged_arms USING (stack_id);
+CREATE VIEW cells AS SELECT * FROM stacks JOIN observed_cells USING (stack_id);
 CREATE VIEW calls AS SELECT * FROM made_calls JOIN steps USING (step_id);
 """
 

@@ -13,12 +13,13 @@ import store
 import text
 from sqlite3 import Connection
 
-SHOWN = ("arms", "calls", "trials")
+SHOWN = ("arms", "calls", "trials", "cells")
 
 
 def columns(database: Connection, of: str) -> list[tuple[str, str]]:
     """Name and meaning of each column of a view, in order."""
-    says = {row[0]: row[1] for row in database.execute("SELECT name, what FROM columns")}
+    named = database.execute("SELECT name, what FROM columns ORDER BY (of_table = 'observed_cells') = ?", (of == "cells",))  # where two say a name, the last
+    says = {row[0]: row[1] for row in named}
     return [(name, says[name]) for name in (row[1] for row in database.execute(f"PRAGMA table_info({of})"))]
 
 

@@ -36,6 +36,10 @@ void row_writer::row(const json& values) {
   out_ << values.dump(-1, ' ', false, json::error_handler_t::replace) << '\n';
 }
 
+json or_null(std::string text) {
+  return text.empty() ? json() : json(std::move(text));
+}
+
 namespace {
 
 /// What follows from the line of an arm, made once.
@@ -79,10 +83,6 @@ struct judged_arm {
   const driver_message* driver = nullptr;    ///< why it failed
 };
 
-/// Null where it is empty.
-json or_null(std::string text) {
-  return text.empty() ? json() : json(std::move(text));
-}
 json yes_or_null(bool yes) {
   return yes ? json(1) : json();
 }

@@ -12,6 +12,7 @@
 #include <initializer_list>
 #include <iosfwd>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -33,6 +34,9 @@ class row_writer {
  private:
   std::ostream& out_;
 };
+
+/// Null where it is empty.
+nlohmann::ordered_json or_null(std::string text);
 
 /// What arms came to in the runs of a record, for `cufault history`: {"record": FILE, "stack": its keys and GPU as JSON that is equal where the
 /// stacks are}; for each arm and run [CASE/ARM, start, seed, commit, races, [[digest, words, trials]]]; null. Of an arm with levels the results

@@ -11,8 +11,6 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
-#include <fnmatch.h>
-
 #include <algorithm>
 #include <deque>
 #include <functional>
@@ -307,10 +305,6 @@ auto order_of(const observed_cell& c) {
   return std::tie(c.fault, c.at.operation, c.at.remedy, c.at.level, c.at.timing, c.at.state);
 }
 
-bool like(const std::string& pattern, const std::string& text) {
-  return pattern.empty() || fnmatch(pattern.c_str(), text.c_str(), 0) == 0;
-}
-
 // ---- conditions ----
 
 example example_of(const observed_cell& c, axis along) {
@@ -449,7 +443,10 @@ std::vector<stack_matrix> matrix_of(std::span<const record> records) {
     std::stable_sort(of_stack.begin(), of_stack.end(),
                      [](const record* a, const record* b) { return a->started < b->started; });
     const record& first = *of_stack.front();
-    stack_matrix m{.stack = label, .libraries = library_options(first), .keys = keys_of(first)};
+    stack_matrix m{.stack = label,
+                   .record = static_cast<std::size_t>(&first - records.data()),
+                   .libraries = library_options(first),
+                   .keys = keys_of(first)};
     const nlohmann::json::json_pointer gpu{"/gpu/name"};
     if (first.stack->is_object() && first.stack->contains(gpu) && first.stack->at(gpu).is_string())
       m.keys["gpu"] = first.stack->at(gpu).get<std::string>();
@@ -492,22 +489,6 @@ std::vector<stack_matrix> matrix_of(std::span<const record> records) {
     if (!m.cells.empty()) all.push_back(std::move(m));
   }
   return all;
-}
-
-std::vector<stack_matrix> filtered(const std::vector<stack_matrix>& all, const matrix_filter& filter) {
-  std::vector<stack_matrix> some;
-  for (const stack_matrix& m : all) {
-    if (m.stack.find(filter.stack) == m.stack.npos) continue;
-    stack_matrix part{.stack = m.stack, .libraries = m.libraries, .keys = m.keys};
-    for (const observed_cell& c : m.cells) {
-      const bool named = like(filter.operation, c.at.operation) || like(filter.operation, c.operation.api);
-      const bool with_remedy =
-          filter.remedy.empty() || (!c.at.remedy.empty() && like(filter.remedy, c.at.remedy));
-      if (like(filter.fault, c.fault) && named && with_remedy) part.cells.push_back(c);
-    }
-    if (!part.cells.empty()) some.push_back(std::move(part));
-  }
-  return some;
 }
 
 std::vector<matrix_section> sections_of(const stack_matrix& m, axis along) {

@@ -2,11 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "reports/judge/cost.hpp"
 #include "reports/matrix/conditions.hpp"
 #include "reports/model/cell_name.hpp"
 #include "reports/model/record.hpp"
 
 #include <cstddef>
+#include <iosfwd>
 #include <map>
 #include <span>
 #include <string>
@@ -15,6 +17,8 @@
 
 /// The cells of the matrix (harness/matrix) as records have them: what each came to, and what that depends on.
 namespace cufault {
+
+class row_writer;
 
 /// What an operation came to, in a word, and in how many trials: INTERNAL_ERROR; SUCCESS, which is with right numbers; WRONG_NUMBERS;
 /// "SUCCESS, then cudaErrorIllegalAddress"; SIGSEGV; TIMED_OUT.
@@ -71,21 +75,19 @@ std::string repeats(const observed_cell& c, std::string_view libraries);
 
 struct stack_matrix {
   std::string stack{};                 ///< stack_label()
+  std::size_t record = 0;              ///< its first one, by time
   std::string libraries{};             ///< library_options()
   stack_keys keys{};                   ///< and "gpu"
   std::vector<observed_cell> cells{};  ///< by fault, operation, remedy, level, timing and state
 };
 
-/// Patterns, in which * is anything; empty: all. An operation may be named by its function, too. Of a stack its label must hold the text.
-struct matrix_filter {
-  std::string fault{}, operation{}, remedy{}, stack{};
-};
-
 /// The cells of records that were judged; records of one stack are one. A cell of a case whose control is unresolved was not observed.
 /// Stacks without a cell are left out.
 std::vector<stack_matrix> matrix_of(std::span<const record> records);
-/// Those that the filter holds for; with a remedy, only cells that have it. Stacks without any are left out.
-std::vector<stack_matrix> filtered(const std::vector<stack_matrix>& all, const matrix_filter& filter);
+/// The table observed_cells. Precondition: the records are judged.
+void write_cells(row_writer& to, std::span<const record> judged, const cost_notes& costs);
+/// Answers each line of `in`, {"along": "operation" or "fault", "cells": [...]}, by a line: the rules of conditions_of(), in words and as JSON. Throws input_error.
+void answer_conditions(std::istream& in, std::ostream& out);
 
 /// Cells that belong together: of a fault or of an operation, without a remedy or with one. `along`: what they differ by, beside state, timing
 /// and level.

@@ -366,24 +366,6 @@ TEST(matrix_of_records, does_not_depend_on_any_order) {
   }
 }
 
-TEST(matrix_of_records, is_filtered) {
-  const auto all =
-      matrix_of(std::vector{matrix_record(example_cases()), matrix_record(example_cases(), "12.4.5")});
-  const auto count = [&](const matrix_filter& f) {
-    std::size_t n = 0;
-    for (const stack_matrix& m : filtered(all, f)) n += m.cells.size();
-    return n;
-  };
-  EXPECT_EQ(count({}), 2 * 35U);
-  EXPECT_EQ(count({.fault = "kernel_trap"}), 2 * 21U);
-  EXPECT_EQ(count({.fault = "full_*", .stack = "12.4.5"}), 14U);
-  EXPECT_EQ(count({.operation = "cublas_create"}), 2 * 6U);
-  EXPECT_EQ(count({.operation = "cublasCreate"}), 2 * 6U) << "with the one that was not provoked";
-  EXPECT_EQ(count({.remedy = "*"}), 2 * 12U);
-  EXPECT_EQ(count({.remedy = "own_workspace"}), 2 * 4U);
-  EXPECT_EQ(count({.stack = "B200"}), 0U);
-}
-
 TEST(matrix_of_records, tells_what_came_to_a_status) {
   const auto all = matrix_of(std::vector{matrix_record(example_cases())});
   const auto in = [&](const char* status) {

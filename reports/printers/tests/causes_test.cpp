@@ -3,6 +3,7 @@
 #include "reports/printers/causes.hpp"
 
 #include "reports/explain/evidence.hpp"
+#include "reports/matrix/tests/matrix_example.hpp"
 #include "reports/printers/tests/record_example.hpp"
 
 #include <gmock/gmock.h>
@@ -20,9 +21,9 @@ using namespace examples;
 using testing::HasSubstr;
 using testing::Not;
 
-std::string causes(const std::string& status, const record& r) {
+std::string causes(const std::string& status, const record& r, table_style style = table_style::markdown) {
   std::ostringstream out;
-  print_causes(out, status, std::array{r}, table_style::markdown);
+  print_causes(out, status, std::array{r}, style);
   return out.str();
 }
 
@@ -147,6 +148,33 @@ TEST(cause_table, takes_wrong_numbers_for_a_status) {
   EXPECT_THAT(causes(status_wrong_numbers, r), HasSubstr("| cublasCreate | memory.leak/fault |"));
   r.cases[0].arms[1].trials = {trial({right})};
   EXPECT_THAT(causes(status_wrong_numbers, r), HasSubstr("returned WRONG_NUMBERS in 1 record\n"));
+}
+
+// ---- cells of the matrix ----
+
+TEST(cause_table, has_the_cells_of_the_matrix_with_their_conditions) {
+  const auto text = causes(internal, matrix_record(example_cases()), table_style::text);
+  EXPECT_THAT(text, HasSubstr("matrix.kernel_trap  5 of 13  where workspace used: 4 cells "
+                              "and: sgemm_64.cold.racing"));
+  EXPECT_THAT(text, Not(HasSubstr("sgemm_split_k.cold.arrived  "))) << "no arm a line";
+  EXPECT_THAT(text, Not(HasSubstr("full_device")));
+}
+
+TEST(cause_table, puts_what_is_natural_first) {
+  auto cases = example_cases();
+  case_result injected = cases[0];
+  injected.name = "matrix.a_made_up_one";
+  for (arm_result& a : injected.arms) a.made_up = true;
+  case_result arms{.name = "memory.leak", .arms = {arm(arm_kind::fault, {trial({internal})}, "z")}};
+  case_result stand_in{.name = "environment.driver",
+                       .arms = {arm(arm_kind::fault, {trial({internal})}, "a")}};
+  stand_in.arms[0].made_up = true;
+  stand_in.arms[0].summary = "a stand-in";
+  const auto text = causes(internal, matrix_record({injected, cases[0], stand_in, arms}), table_style::text);
+  const auto at = [&](const char* what) { return text.find(what); };
+  EXPECT_LT(at("matrix.kernel_trap"), at("made up: matrix.a_made_up_one"));
+  EXPECT_LT(at("memory.leak/z"), at("environment.driver/a"));
+  EXPECT_THAT(text, HasSubstr("made up: a stand-in"));
 }
 
 }  // namespace

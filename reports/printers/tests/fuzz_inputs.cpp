@@ -12,7 +12,6 @@
 #include "reports/printers/atlas.hpp"
 #include "reports/printers/causes.hpp"
 #include "reports/printers/comparison.hpp"
-#include "reports/printers/matrix.hpp"
 #include "reports/printers/merge.hpp"
 #include "reports/printers/printers.hpp"
 #include "reports/printers/render.hpp"
@@ -91,13 +90,6 @@ void use(record r) {
   if (page.size() > html_limit || page.find("<script") != page.rfind("<script")) std::abort();
   print_causes(out, "CUBLAS_STATUS_INTERNAL_ERROR", twice, table_style::markdown);
   print_atlas(out, atlas_tables(twice), table_style::markdown);
-  const auto cells = matrix_of(twice);
-  print_matrix(out, cells, {.width = 40});
-  print_matrix(out, cells, {.style = table_style::markdown, .along = axis::fault});
-  print_matrix_csv(out, cells);
-  static_cast<void>(
-      matrix_json(cells, axis::operation).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
-  print_comparison(out, compare_stacks(cells, {"cublas", "gpu"}), {});
   print_counterparts(out, compare_counterparts({r, r}), table_style::text);
   tolerate([&] { static_cast<void>(stack_folder_name(*r.stack)); });
   const auto text = record_text(r);
