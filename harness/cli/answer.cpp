@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -21,10 +22,22 @@
 namespace cufault {
 namespace {
 
+/// Whether a program that a user named is one: its exit code would be taken for an answer.
+bool is_python(const std::string& path) {
+  spawn_options asked;
+  asked.argv = {path, "--version"};
+  const process_result said = run_process(asked, {});
+  prctl(PR_SET_CHILD_SUBREAPER, 0);  // run_process() made this process one, and a reader would stay one
+  return said.how == ending::exited && said.exit_code == 0 &&
+         (said.stdout_text + said.stderr_text).starts_with("Python ");
+}
+
 std::string interpreter() {
   const std::string given = variable("CUFAULT_PYTHON");
   try {
-    return program_path(given.empty() ? "python3" : given);
+    std::string path = program_path(given.empty() ? "python3" : given);
+    if (!given.empty() && !is_python(path)) throw usage_error(path + " is no Python");
+    return path;
   } catch (const usage_error& error) {
     throw usage_error(fmt::format(
         "this command needs Python 3.9 or newer: {}; {}", error.what(),
@@ -57,7 +70,13 @@ nlohmann::json value_of(const CLI::Option& o) {
 
 std::vector<std::string> reader_of(const std::string& reader, nlohmann::json said) {
   said["files"] = files();
-  return {interpreter(), "-B", (answers_folder() / (reader + ".py")).string(),
+  return {interpreter(),
+          "-E",
+          "-B",
+          "-X",
+          "utf8",
+          (answers_folder() / "start.py").string(),
+          (answers_folder() / (reader + ".py")).string(),
           said.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace)};
 }
 
@@ -71,8 +90,10 @@ nlohmann::json answered(const std::string& reader, const nlohmann::json& options
   started.timeout = std::chrono::hours(1);
   started.keep_output = std::size_t{1} << 30;
   const process_result said = run_process(started, {});
-  if (said.how == ending::exited && said.exit_code == 0) return nlohmann::json::parse(said.stdout_text);
-  const std::string why = one_line(said.stderr_text);
+  if (said.how == ending::exited && said.exit_code == 0)
+    if (auto json = nlohmann::json::parse(said.stdout_text, nullptr, false); !json.is_discarded())
+      return json;
+  const std::string why = one_line(said.stderr_text.substr(0, said.stderr_text.find('\n')));
   throw usage_error(why.starts_with("cufault: ") ? why.substr(9) : fmt::format("{}: {}", reader, why));
 }
 

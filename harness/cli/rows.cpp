@@ -127,7 +127,8 @@ void add_rows(command_line& line) {
   CLI::App* rows = line.command("rows", "", "", [said] { return print_rows(*said); });
   rows->group("");
   add_to_read(rows, said->records);
-  rows->add_option("--only", said->only, "tables of costs, messages, claims or arms (default: all)");
+  rows->add_option("--only", said->only, "tables of costs, messages, claims or arms (default: all)")
+      ->check(CLI::IsMember({"costs", "messages", "claims", "arms"}));
   rows->add_flag("--runs", said->runs, "what each arm came to in each run");
   rows->add_flag("--distances", said->distances, "of stacks on standard input");
   rows->add_flag("--conditions", said->conditions, "of cells on standard input");

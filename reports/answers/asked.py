@@ -3,16 +3,13 @@
 """What cufault passes to a reader, and how a reader ends. cufault has read the command line; it starts `NAME.py JSON RECORD...`."""
 from __future__ import annotations
 
-import sys
-
-if sys.version_info < (3, 9):
-    sys.stderr.write("cufault: this command needs Python 3.9 or newer, and %s is %d.%d; set CUFAULT_PYTHON to one\n" % (sys.executable, *sys.version_info[:2]))
-    sys.exit(2)
+import errno
 import json
 import os
 import re
 import select
 import signal
+import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, Optional
@@ -43,8 +40,9 @@ class Asked:
         self.names, self.behind = words[1:end], words[end + 1 :]
         self.json = bool(self.options.get("json")) or self.options.get("format") == "json"
         self.markdown = bool(self.options.get("markdown")) or self.options.get("format") == "markdown"
-        self.out = text.Output(keep=not self.json and not self.markdown and "format" not in self.options)
+        self.out = text.Output(keep=not self.json and not self.markdown and self.options.get("format", "text") == "text")
         self.table_errors: tuple[type[Exception], ...] = ()
+        self.of_build = False  # whether database() is of all recorded stacks: sources begin in the folder of records
 
     def file(self, name: str) -> Path:
         return Path(self.files[name])
@@ -55,8 +53,10 @@ class Asked:
 
         self.table_errors = store.ERRORS
         named = self.names if records is None else records
-        every = named and [Path(name).resolve() for name in named] == sorted(folder.resolve() for folder in self.file("records").iterdir() if folder.is_dir())
-        return store.open_table(self.file("program"), self.file("table"), [] if every else named, only)
+        ours = self.file("records")
+        every = ours.is_dir() and {Path(name).resolve() for name in named} in ({ours.resolve()}, {folder.resolve() for folder in ours.iterdir() if folder.is_dir()})
+        self.of_build = every or not named
+        return store.open_table(self.file("program"), self.file("table"), [] if self.of_build else named, only)
 
 
 def one_line(said: str) -> str:
@@ -85,6 +85,11 @@ def did_you_mean(asked: str, names: Iterable[str]) -> str:
     return f"; did you mean {best}?" if best else ""
 
 
+def ended(word: str, code: int) -> Refused:
+    """Of a cufault that answers with `code`. It said why, unless a signal ended it."""
+    return Refused(f"cufault {word} was ended by {signal.Signals(-code).name}") if code < 0 else Refused("", code)
+
+
 def say(said: str) -> None:
     """On standard error."""
     sys.stdout.flush()
@@ -103,15 +108,19 @@ def _code_of(reader: Callable[[Asked], int], asked: Asked) -> int:
     try:
         return reader(asked)
     except Refused as error:
-        return _fail(asked, str(error), error.code, error.told)
+        return error.code if not str(error) else _fail(asked, str(error), error.code, error.told)
     except MemoryError:
         return _fail(asked, "too little memory: raise the limit (ulimit -v), or name fewer records")
     except OSError as error:
-        if error.filename is None:  # of standard output
-            raise
+        if error.filename is None:
+            if error.errno in (errno.EPIPE, errno.ENOSPC, errno.EFBIG, errno.EIO, errno.EDQUOT, errno.EBADF):  # of standard output
+                raise
+            return _fail(asked, f"the system refused what this command needs: {error.strerror}")
         return _fail(asked, f"{one_line(str(error.filename))}: {error.strerror}")
     except asked.table_errors as error:
-        return _fail(asked, f"the table cannot be read: {error}; remove {asked.file('table')}, and build it again")
+        return _fail(asked, f"the table cannot be read: {error}; remove {asked.file('table')}: without it the records are read")
+    except Exception as error:  # a mistake of ours: never as an answer by exit code 1
+        return _fail(asked, f"this is a mistake of cufault: {type(error).__name__}: {one_line(str(error))}; please report it")
 
 
 def run(reader: Callable[[Asked], int]) -> NoReturn:

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Optional
 
-import asked  # first: it says which Python is needed
+import asked
 import text
 from asked import Refused, one_line, say
 from bisection import BAD, GOOD, Bisection, Change, ReleaseTest, Report, Tried, error_of_comparison, trials_before_comparison, words_of
@@ -205,12 +205,14 @@ class Source:
             while True:  # another process may fetch into this folder, which that one removes at its end
                 beside.mkdir(parents=True, exist_ok=True)
                 try:
-                    lock = at_end.enter_context(open(beside / ".lock", "w", encoding="ascii"))
+                    lock = open(beside / ".lock", "w", encoding="ascii")
                     fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    at_end.callback(lock.close)
                     break
                 except FileNotFoundError:
                     pass
                 except BlockingIOError:
+                    lock.close()
                     if not said:
                         say(f"bisect: another process fetches into {beside}: waiting for its end")
                     said = True

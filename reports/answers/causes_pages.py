@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import asked  # first: it says which Python is needed
+import asked
 import text
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import subprocess
 from collections import defaultdict
 from typing import Any
 
-import asked  # first: it says which Python is needed
+import asked
 import text
 
 # What a change is for a program that relied on how it was, worst first.
@@ -229,7 +229,7 @@ def main(asked_for: asked.Asked) -> int:
     gpu = ["--gpu", asked_for.options["gpu"]] if "gpu" in asked_for.options else []
     rows = subprocess.run([asked_for.file("program"), "release-changes", *gpu, *asked_for.names], capture_output=True, check=False, text=True, errors="replace")
     if rows.returncode:
-        raise asked.Refused(rows.stderr.strip().removeprefix("cufault: "), rows.returncode)
+        raise asked.Refused(rows.stderr.strip()[len("cufault: ") :], rows.returncode) if rows.stderr else asked.ended("release-changes", rows.returncode)
     said = json.loads(rows.stdout)
     names = [r["release"] for r in said["releases"]]
     if release and release not in names:

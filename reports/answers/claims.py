@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING
 
-import asked  # first: it says which Python is needed
+import asked
 import text
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from fnmatch import fnmatchcase
 from typing import Any
 
-import asked  # first: it says which Python is needed
+import asked
 import text
 
 NOT_MEASURED = """\

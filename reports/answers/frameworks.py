@@ -9,7 +9,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-import asked  # first: it says which Python is needed
+import asked
 import text
 
 if TYPE_CHECKING:

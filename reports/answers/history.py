@@ -21,8 +21,10 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
 
-import asked  # first: it says which Python is needed
+import asked
+import store  # then: it says where sqlite3 is not there
 import text
+from bisection import chance_of_difference
 import sqlite3
 
 APPLICATION, SCHEMA = 0x63756674, 1  # "cuft"; a history of another schema is refused: nothing is converted
@@ -212,13 +214,6 @@ class View:
     runs: int = 0
     first: str = ""
     last: str = ""
-
-
-def chance_of_difference(hits: int, trials: int, other_hits: int, other_trials: int) -> float:
-    """Fisher's exact test, two-sided, as in judge/chance.cpp."""
-    all_hits, all_trials = hits + other_hits, trials + other_trials
-    ways = [math.comb(all_hits, k) * math.comb(all_trials - all_hits, trials - k) for k in range(min(trials, all_hits) + 1)]
-    return sum(w for w in ways if w <= ways[hits]) / math.comb(all_trials, trials)
 
 
 def order_of(stack: dict[str, Any]) -> list[str]:
@@ -448,8 +443,10 @@ def add(asked_for: asked.Asked, file: str) -> int:
         rows.kill()
         rows.wait()
     if history is None and code:
-        return code  # it said why
+        raise asked.ended("rows", code)
     asked_for.out.print(f"{file}: added {text.plural(total[1], 'arm')} in {text.plural(total[0], 'run')}; {total[2]} already there")
+    if code < 0:
+        raise asked.ended("rows", code)
     return 2 if failed else code
 
 
@@ -467,7 +464,7 @@ def main(asked_for: asked.Asked) -> int:
         raise asked.Refused(f"{file} has no run: `cufault history add {file} RECORD` adds them")
     if patterns and not view.arms:
         known = [name for name, in history.run("SELECT name FROM arm")]
-        raise asked.Refused(f"{file} has no arm {' or '.join(patterns)}{text.did_you_mean(patterns[0], known)}")
+        raise asked.Refused(f"{file} has no arm {' or '.join(patterns)}{asked.did_you_mean(patterns[0], known)}")
     if asked_for.json:
         text.print_json(json_of(view), sort_keys=True)
     else:

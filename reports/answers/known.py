@@ -10,11 +10,10 @@ import re
 import subprocess
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import asked  # first: it says which Python is needed
+import asked
 import text
 from asked import Refused, did_you_mean, one_line, say
 from known_issues import HARMS, LEVELS, Entry, Found, architecture_of, found_issues, numbers_of, states
@@ -105,13 +104,18 @@ def all_issues(entries: list[Entry]) -> list[Found]:
 # ---- what is asked ----
 
 PIN = r"""["']?(?:[ \t]*={1,3}[ \t]*|[-_]|[ \t]+|["',\s]+"?version"?[ \t]*[:=][ \t]*["']?)["']?([0-9]{1,4}\.[0-9]{1,4}\.[0-9]{1,4}(?:\.[0-9]{1,4})?(?![0-9]))"""
+LARGEST_LOCK = 64 << 20  # bytes
 CUBLAS = r"(?:nvidia[-_.]+cublas(?:[-_.]+cu[0-9]{1,3})?|libcublas)(?:\[[^\]\n]{0,60}\])?(?![-_.]dev)"
 
 
 def text_of_lock(file: str) -> str:
-    """Without comments, which begin a line or stand behind a space. Of Pipfile.lock, whose versions stand behind hashes, each package as in requirements.txt."""
-    whole = Path(file).read_bytes().decode("utf-8", "replace")
-    lines = [re.sub(r"(?:^|(?<=[ \t]))#.*", "", line) for line in whole.split("\n")]
+    """Without options and comments, which begin a line or stand behind a space. Of Pipfile.lock, whose versions stand behind hashes, each package as in requirements.txt."""
+    with open(file, "rb") as lock:
+        read = lock.read(LARGEST_LOCK + 1)
+    if len(read) > LARGEST_LOCK:
+        raise Refused(f"{one_line(file)}: it is larger than {LARGEST_LOCK >> 20} MiB, which no lock file is")
+    whole = read.decode("utf-8", "replace")
+    lines = [re.sub(r"(?:^|(?<=[ \t]))#.*", "", line) for line in whole.split("\n") if not re.match("[ \t]*--?[A-Za-z]", line)]
     try:
         sections = json.loads(whole) if whole.lstrip().startswith("{") else {}
     except ValueError:
@@ -291,7 +295,7 @@ def main(asked_for: asked.Asked) -> int:
     whole: list[Entry] = known["issues"]
     if folder := options.get("measure"):
         own = Path(folder).samefile(asked_for.file("records"))
-        print(measured_again(known, file, asked_for.database([] if own else [folder])))
+        print(measured_again(known, file, asked_for.database([] if own else [folder], "arms")))
         return 0
     ids = [e["id"] for e in whole]
     for name in options.get("except", []):

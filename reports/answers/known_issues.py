@@ -122,7 +122,7 @@ def found_issues(entries: Iterable[Entry], version: str, architecture: str = "")
 
 def architecture_of(gpus: dict[str, str], name: str) -> str:
     """"9.0" of "9.0", and of a name that has a known one in it: "NVIDIA H200"; empty where it is not known."""
-    if len(name) >= 3 and re.fullmatch(r"[0-9.]*\.[0-9.]*", name):
+    if re.fullmatch(r"[1-9][0-9]?\.[0-9]", name):
         return name
     words = f" {name.lower().replace('-', ' ')} "
     return next((architecture for gpu, architecture in gpus.items() if f" {gpu.lower()} " in words), "")

@@ -13,7 +13,8 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import Any
 
-import asked  # first: it says which Python is needed
+import asked
+import store  # first: it says where sqlite3 is not there
 import text
 from sqlite3 import Row
 
@@ -73,7 +74,7 @@ class Conditions:
         self.started.stdin.flush()
         answer = self.started.stdout.readline()
         if not answer:
-            sys.exit(self.started.wait() or 2)  # it said why
+            raise asked.ended("rows", self.started.wait() or 2)
         return [(says, rule) for says, rule in json.loads(answer)]
 
 
@@ -111,7 +112,7 @@ def in_order(labels: Iterable[Label]) -> list[Label]:
 
 class Printer:
     def __init__(self, asked_for: asked.Asked, along: str) -> None:
-        self.markdown, self.along, self.width = asked_for.markdown, along, text.width_of_output()
+        self.markdown, self.along, self.width, self.out = asked_for.markdown, along, text.width_of_output(), asked_for.out
 
     def table(self, head: list[str], rows: Sequence[Sequence[str]]) -> None:
         print("\n".join(text.table_lines(head, rows, self.markdown, self.width)))
@@ -179,7 +180,7 @@ def print_matrix(stacks: list[Stack], printer: Printer, conditions: Conditions) 
                 printer.section(of, cells, conditions, [])
                 printer.lines("Its cost", cost_of(cells))
     mark = "`" if printer.markdown else ""
-    print(f"To observe a cell again: {mark}{stacks[0].cells[0].repeat}{mark}")
+    printer.out.print(f"To observe a cell again: {mark}{stacks[0].cells[0].repeat}{mark}")
 
 
 def compared(stacks: list[Stack], keys: list[str]) -> tuple[list[str], dict[str, tuple[Cell, list[str]]], str]:
@@ -231,10 +232,9 @@ def print_csv(stacks: list[Stack]) -> None:
 
 
 def chosen(asked_for: asked.Asked) -> list[Stack]:
-    database, filters = asked_for.database(), {name: asked_for.options.get(name, "") for name in ("fault", "operation", "remedy", "stack")}
+    database, filters = asked_for.database(only="arms"), {name: asked_for.options.get(name, "") for name in ("fault", "operation", "remedy", "stack")}
     by_label = groupby(database.execute(CHOSEN, filters), lambda row: row["stack"])
-    ours = asked_for.files["records"]
-    folder = f"{ours}/" if asked_for.names in ([], [ours]) else ""
+    folder = f"{asked_for.files['records']}/" if asked_for.of_build else ""
     stacks = [Stack(name, [Cell(row, folder) for row in rows]) for name, rows in by_label]
     if stacks:
         return stacks

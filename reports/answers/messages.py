@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import asked  # first: it says which Python is needed
+import asked
 import text
 
 if TYPE_CHECKING:

@@ -75,7 +75,7 @@ def _end_tree(leader: subprocess.Popen[bytes]) -> None:
     """What a process leaves behind is ours, as we are its subreaper, and what that leaves behind once it is gone."""
     try:
         os.killpg(leader.pid, signal.SIGKILL)
-    except ProcessLookupError:
+    except (ProcessLookupError, PermissionError):  # it is gone, or of another user
         pass
     leader.wait()
     while left := children():

@@ -13,6 +13,8 @@ except ImportError:
 
 import json
 import os
+import shutil
+import signal
 import subprocess
 from collections.abc import Iterable
 from contextlib import closing
@@ -74,9 +76,18 @@ def fill(database: sqlite3.Connection, rows: Iterable[Any]) -> None:
         database.executescript(VIEWS)
 
 
+def _interrupted(number: int, _: Any) -> None:
+    raise Refused("interrupted", 128 + number)
+
+
 def write(file: Path, program: Path, arguments: Iterable[str] = ()) -> None:
     """Makes the file, or replaces it in one step: whoever reads it meanwhile has the old one. Throws Refused."""
+    file = file.resolve()  # a link stays one
+    if file.exists() and not file.is_file():
+        raise Refused(f"{file}: it cannot be written: it is no regular file")
     made = file.with_name(f"{file.name}.{os.getpid()}")
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _interrupted)
     try:
         made.unlink(missing_ok=True)
         digest = digest_of(program)
@@ -87,6 +98,8 @@ def write(file: Path, program: Path, arguments: Iterable[str] = ()) -> None:
             database.execute("CREATE TABLE about (schema, digest)")
             database.execute("INSERT INTO about VALUES (?, ?)", (SCHEMA, digest))
             database.commit()
+        if file.exists():
+            shutil.copymode(file, made)
         made.replace(file)
     except (OSError, sqlite3.Error) as error:
         raise Refused(f"{file}: it cannot be written: {error}") from error

@@ -8,7 +8,7 @@ import json
 import sys
 from pathlib import Path
 
-import asked  # first: it says which Python is needed
+import asked
 import store
 import text
 from sqlite3 import Connection
@@ -18,7 +18,8 @@ SHOWN = ("arms", "calls", "trials", "cells")
 
 def columns(database: Connection, of: str) -> list[tuple[str, str]]:
     """Name and meaning of each column of a view, in order."""
-    named = database.execute("SELECT name, what FROM columns ORDER BY (of_table = 'observed_cells') = ?", (of == "cells",))  # where two say a name, the last
+    tables = {"arms": ("stacks", "judged_arms"), "cells": ("stacks", "observed_cells"), "calls": ("made_calls", "steps")}.get(of, (of,))
+    named = database.execute(f"SELECT name, what FROM columns WHERE of_table IN ({', '.join('?' * len(tables))})", tables)
     says = {row[0]: row[1] for row in named}
     return [(name, says[name]) for name in (row[1] for row in database.execute(f"PRAGMA table_info({of})"))]
 
@@ -37,7 +38,7 @@ def main(asked_for: asked.Asked) -> int:
     if file is not None:
         store.write(Path(file), asked_for.file("program"), asked_for.names)
         return 0
-    rows = asked_for.database().execute("SELECT * FROM arms ORDER BY arm_id")
+    rows = asked_for.database(only="arms").execute("SELECT * FROM arms ORDER BY arm_id")
     names = [column[0] for column in rows.description]
     if form == "csv":
         writer = csv.writer(sys.stdout, lineterminator="\n")

@@ -3,7 +3,6 @@
 """How answers are printed: text that keeps to the width of its terminal, Markdown, and JSON."""
 from __future__ import annotations
 
-import difflib
 import fcntl
 import json
 import os
@@ -320,10 +319,6 @@ def letter_of(index: int) -> str:
     """Of a stack: "a", and behind "z" "s26"."""
     return chr(ord("a") + index) if index < 26 else f"s{index}"
 
-
-def did_you_mean(asked: str, names: Iterable[str]) -> str:
-    near = difflib.get_close_matches(asked, names, 1)
-    return f"; did you mean {near[0]}?" if near else ""
 
 
 def beginning_of(text: str, most: int, mark: str = "\u2026") -> str:
