@@ -20,9 +20,11 @@ set(CPACK_CUFAULT_LIBRARIES ${CMAKE_INSTALL_LIBDIR}/cufault)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION devel)
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
+set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "python3 (>= 3.9)")  # known, bisect, table and their like
 
 set(CPACK_RPM_FILE_NAME RPM-DEFAULT)
 set(CPACK_RPM_PACKAGE_LICENSE Apache-2.0)
+set(CPACK_RPM_PACKAGE_SUGGESTS "python3 >= 3.9")
 # Programs and drivers that the cases try name cuBLAS, and call themselves a driver: that is no need and no offer of the package.
 set(CPACK_RPM_PACKAGE_AUTOREQ ON)
 set(CPACK_RPM_PACKAGE_AUTOPROV OFF)
