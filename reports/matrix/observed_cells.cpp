@@ -9,7 +9,6 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <deque>
@@ -445,11 +444,7 @@ std::vector<stack_matrix> matrix_of(std::span<const record> records) {
     const record& first = *of_stack.front();
     stack_matrix m{.stack = label,
                    .record = static_cast<std::size_t>(&first - records.data()),
-                   .libraries = library_options(first),
-                   .keys = keys_of(first)};
-    const nlohmann::json::json_pointer gpu{"/gpu/name"};
-    if (first.stack->is_object() && first.stack->contains(gpu) && first.stack->at(gpu).is_string())
-      m.keys["gpu"] = first.stack->at(gpu).get<std::string>();
+                   .libraries = library_options(first)};
     // Mostly one record has a case. Only those that several have, or whose control is unresolved, are copied.
     std::map<std::string, std::vector<const case_result*>> by_name;
     for (const record* r : of_stack)

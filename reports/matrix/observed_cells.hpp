@@ -77,7 +77,6 @@ struct stack_matrix {
   std::string stack{};                 ///< stack_label()
   std::size_t record = 0;              ///< its first one, by time
   std::string libraries{};             ///< library_options()
-  stack_keys keys{};                   ///< and "gpu"
   std::vector<observed_cell> cells{};  ///< by fault, operation, remedy, level, timing and state
 };
 
