@@ -235,7 +235,7 @@ failure_case alignment() {
       .kind = arm_kind::dead_end;
   c.in_tier = {"control", "gemm_fp16", "told"};
   c.share_process_of({"control"});
-  return c;
+  return c.done();
 }
 
 const register_case here{alignment()};

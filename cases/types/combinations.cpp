@@ -499,7 +499,7 @@ failure_case type_combinations() {
       .timeout = std::chrono::seconds(120);
   c.in_tier = {"control", "gemm_ex", "lt", "wider_type"};
   c.share_process_of({"control"});
-  return c;
+  return c.done();
 }
 
 const register_case here{type_combinations()};

@@ -312,7 +312,7 @@ failure_case fp8() {
            {multiply_with_factors_at("E4M3 with factors at 0 mod 16", 16, 32)});
   c.in_tier = {"control", "not_tn", "scale_modes", "store_transposed", "pad"};
   c.share_process();
-  return c;
+  return c.done();
 }
 
 const register_case here{fp8()};

@@ -72,6 +72,9 @@ class product_case : public failure_case {
       : failure_case{.name = std::move(of), .summary = std::move(about), .failures = std::move(shown)},
         open_(how) {}
 
+  /// What is registered.
+  failure_case done() { return std::move(static_cast<failure_case&>(*this)); }
+
   arm& control(const std::string& about, const rows& all, const std::vector<std::string>& claims = {}) {
     return list("control", arm_kind::control, about, all, claims);
   }

@@ -261,7 +261,7 @@ failure_case types_of_scalars() {
            "an alpha of 1: whoever wants twice the product doubles it", integer_rows(1, 0));
   c.in_tier = {"control", "wrong_type", "integers", "scalars_of_compute_type", "zero_beta"};
   c.share_process({"null"});
-  return c;
+  return c.done();
 }
 
 const register_case here{types_of_scalars()};

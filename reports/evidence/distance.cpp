@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cstddef>
-#include <ranges>
 #include <system_error>
 
 namespace cufault {
@@ -17,11 +16,6 @@ namespace {
 constexpr std::string_view library_minor =
     "which kernels a call launches, and what a handle allocates, changes between minor versions";
 constexpr std::string_view library_major = "interfaces and statuses change between major versions";
-
-auto own_libraries() {
-  return std::views::filter(step_libraries,
-                            [](const step_library& each) { return each.binding == library_binding::own; });
-}
 
 std::uint64_t part_of(const version& v, std::size_t part) {
   return part < v.size() ? v[part] : 0;
@@ -69,7 +63,8 @@ const std::vector<distance_row>& distance_table() {
         {"compute_capability", version_part::minor, 100,
          "one generation shares most kernels; shared memory and the number of SMs differ"}};
     std::vector<std::string_view> keys{"cublas", "other_cublas"};
-    for (const step_library& own : own_libraries()) keys.push_back(own.key);
+    for (const step_library& each : step_libraries)
+      if (each.binding == library_binding::own) keys.push_back(each.key);
     for (const python_framework& f : python_frameworks) keys.push_back(f.name);
     for (const std::string_view key : keys) {
       all.push_back({key, version_part::minor, 10, library_minor});
@@ -89,8 +84,8 @@ std::vector<std::string_view> keys_that_matter(const std::string& case_name, con
   if (its != nullptr) keys.push_back(its->name);
   if (its == nullptr || on_gpu) keys.emplace_back("cublas");
   if (arm.second_cublas) keys.emplace_back("other_cublas");
-  for (const step_library& own : own_libraries())
-    if (calls(arm, own.prefix)) keys.push_back(own.key);
+  for (const step_library& each : step_libraries)
+    if (each.binding == library_binding::own && calls(arm, each.prefix)) keys.push_back(each.key);
   if (on_gpu) keys.emplace_back("compute_capability");
   return keys;
 }
