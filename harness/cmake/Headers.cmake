@@ -30,4 +30,5 @@ foreach(HEADER IN LISTS HEADERS)
   target_sources(headers PRIVATE ${SOURCE})
 endforeach()
 target_compile_options(headers PRIVATE -O0 -g0)
+target_compile_definitions(headers PRIVATE CUFAULT_FAILURES_FILE="")  # as tests have it
 target_link_libraries(headers PRIVATE cufault_known_issues cufault_trial GTest::gmock)
