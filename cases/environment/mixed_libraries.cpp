@@ -329,7 +329,7 @@ void work_and_note_message(trial& t) {
   note_message(t, status_alone(every_kind_of_product()));
 }
 
-void run_and_note_message(trial& t, const program_result& result) {
+void note_message_of(trial& t, const program_result& result) {
   if (!result.loader.ok()) t.measure("main had begun", result.started ? 1 : 0);
   const status_record seen = record_of(result);
   note_message(t, !result.loader.ok() ? result.loader.words : seen.ok ? "" : status_alone(seen.text()));
@@ -369,14 +369,14 @@ void right_pair_multiplies(trial& t, const pairs& p) {
 
 void foreign_is_first(trial& t, const pairs& p, need where) {
   const programs all = beside_right_pair(t, p, where);
-  run_and_note_message(t, CUFAULT_OBSERVE_AS("check.program", "", run_program(all, foreign_first(all))));
+  note_message_of(t, CUFAULT_OBSERVE_AS("check.program", "", run_program(all, foreign_first(all))));
 }
 
 void foreign_is_first_bound_at_start(trial& t, const pairs& p) {
   const programs all = beside_right_pair(t, p, need::host);
   start_of_program start = foreign_first(all);
   start.bind_now = true;
-  run_and_note_message(t, CUFAULT_OBSERVE_AS("check.program", "", run_program(all, start)));
+  note_message_of(t, CUFAULT_OBSERVE_AS("check.program", "", run_program(all, start)));
 }
 
 /// The name is right, the symbol version is not.
@@ -385,7 +385,7 @@ void foreign_of_another_major(trial& t, const pairs& p) {
   const int major = p.ours.major(), other_major = major == 12 ? 13 : 12;
   const fs::path renamed =
       folder_with(t, "renamed", major, {p.ours.files.cublas, foreign_cublaslt(other_major)});
-  run_and_note_message(t, CUFAULT_OBSERVE_AS("check.program", "", run_program(all, {.search = {renamed}})));
+  note_message_of(t, CUFAULT_OBSERVE_AS("check.program", "", run_program(all, {.search = {renamed}})));
 }
 
 void foreign_is_loaded(trial& t, const pairs& p) {
@@ -421,7 +421,7 @@ void mixed_in_a_program(trial& t, const pairs& p, const cublas_paths& mixed) {
   need_one_major(p);
   const programs all = beside_right_pair(t, p, need::gpu);
   const fs::path folder = folder_with(t, "mixed", p.ours.major(), mixed);
-  run_and_note_message(t, CUFAULT_OBSERVE_AS("check.program", "", run_program(all, {.search = {folder}})));
+  note_message_of(t, CUFAULT_OBSERVE_AS("check.program", "", run_program(all, {.search = {folder}})));
 }
 
 /// Restarts with the other pair's cuBLASLt under the name that our cuBLAS asks for, first in LD_LIBRARY_PATH. Returns true in the new
