@@ -111,7 +111,9 @@ failure_case case_from(const std::string& name, const json& of, const json& reme
   if (control.is_object()) set_variables(without_fault, control);
   for (const json& row : of.at("arms"))
     for (const auto& [fault, summary] : faults_of(row, injection)) {
-      set_variables(c.add_framework(fault, arm_kind::fault, summary, row.value("claims", texts())), row);
+      arm& a = c.add_framework(fault, arm_kind::fault, summary, row.value("claims", texts()));
+      set_variables(a, row);
+      if (row.value("tier", of.value("tier", "")) == "full") a.tier = test_tier::full;
       add_remedies(c, fault, row, remedies);
       if (row.contains("corrected"))
         c.add_framework(fault + "_corrected", arm_kind::remedy, row.at("corrected")).against = fault;

@@ -14,7 +14,9 @@
 
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <set>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -97,6 +99,108 @@ TEST(tables_of_frameworks, become_arms) {
   EXPECT_EQ(injected->environment.at("XLA_PYTHON_CLIENT_PREALLOCATE"), "false");
   EXPECT_EQ(injected->environment.at("CUFAULT_STRICT"), "1");
   EXPECT_EQ(find_arm("jax.injected", "later_matmul.event+retry"), nullptr);
+  EXPECT_EQ(find_arm("pytorch.upgrades", "errors")->tier, std::nullopt) << "as its case";
+  EXPECT_EQ(find_arm("pytorch.upgrades_beyond", "mm_of_rows_far_apart")->tier, test_tier::full);
+  EXPECT_EQ(find_arm("pytorch.upgrades_beyond", "bmm_outer")->tier, std::nullopt) << "its row says quick";
+}
+
+/// Frames of a trial of pytorch.upgrades whose steps this makes, in the PyTorch of Debian, which needs no GPU. Empty without it.
+std::vector<nlohmann::json> frames_of_steps(const std::string& steps) {
+  const std::string script = R"py(
+import importlib.util, sys
+if importlib.util.find_spec("torch") is None:
+    sys.exit(77)
+sys.path.insert(0, ")py" FRAMEWORKS R"py(")
+import torch
+from framework_trials import cells, protocol, pytorch_numbers
+pytorch_numbers.device_of = lambda world: "cpu"
+from framework_trials.upgrades import ground
+from framework_trials.upgrades.ground import Step
+ground.PIECE, ground.OTHERS = 1 << 10, 1 << 12
+others = []
+def allocated(world, size):
+    others.append(torch.empty(size // 4, dtype=torch.int32))
+    return others[-1]
+ground.allocated = allocated
+ground.attempt = lambda *given: None
+class Framework:
+    operations, next_product = {"matmul": None}, "matmul"
+trial = protocol.Trial("pytorch.upgrades", "made_up", 1, 0)
+trial.on_gpu = False
+world = cells.World(trial, Framework, None)
+def run(*steps):
+    try:
+        ground.stepwise(steps)(world)
+    except protocol.SetUpFailed as error:
+        trial.failed(str(error))
+)py" + steps;
+  spawn_options options;
+  options.argv = {"/usr/bin/python3", "-B", "-c", script};
+  std::string said;
+  const process_result ended = run_process(options, [&](std::string_view bytes) { said += bytes; });
+  EXPECT_THAT(ended.exit_code, testing::AnyOf(0, 77)) << ended.stderr_text;
+  std::vector<nlohmann::json> frames;
+  std::istringstream lines{said};
+  for (std::string line; std::getline(lines, line);)
+    if (line.starts_with("{")) frames.push_back(nlohmann::json::parse(line));
+  return frames;
+}
+
+nlohmann::json end_of_step(const std::string& steps) {
+  for (const nlohmann::json& frame : frames_of_steps(steps))
+    if (frame.at("t") == "end") return frame;
+  return {};
+}
+
+TEST(step_of_an_upgrade, has_right_numbers_only_where_no_index_wraps_around) {
+  const std::string made = R"py(
+table = lambda rows: ground.cycle(world, (rows, 64), range(-3, 4), torch.float32)
+def taken(which):
+    a = table(128)
+    return ground.exactly(a[torch.arange(128) % which], lambda i, j: table(128)[i:j])
+)py";
+  const auto right = end_of_step(made + R"py(run(Step("torch.gather", "all", lambda w: taken(128))))py");
+  if (right.is_null()) GTEST_SKIP() << "/usr/bin/python3 has no PyTorch";
+  EXPECT_EQ(right.at("numbers"), "right");
+  EXPECT_EQ(right.at("ok"), true);
+  EXPECT_FALSE(right.contains("facts"));
+  EXPECT_EQ(end_of_step(made + R"py(run(Step("torch.gather", "all", lambda w: taken(64))))py").at("numbers"),
+            "wrong");
+}
+
+TEST(step_of_an_upgrade, tells_what_was_written_to_memory_of_others) {
+  const auto written = [](const std::string& how) {
+    return end_of_step(R"py(
+def work(w):
+    facts = {}
+    with ground.beside(w, 1 << 12, facts):
+        )py" + how + R"py(
+    return True, facts
+run(Step("torch.bmm", "beside", work))
+)py");
+  };
+  if (written("pass").is_null()) GTEST_SKIP() << "/usr/bin/python3 has no PyTorch";
+  EXPECT_FALSE(written("pass").contains("facts"));
+  EXPECT_EQ(written("others[5][77] += 1").at("facts"), nlohmann::json({{"written_beyond", {"others"}}}));
+}
+
+TEST(step_of_an_upgrade, is_not_made_where_its_control_gives_wrong_numbers) {
+  const auto frames =
+      frames_of_steps(R"py(run(Step("torch.bmm", "made_up", lambda w: True, lambda w: False)))py");
+  if (frames.empty()) GTEST_SKIP() << "/usr/bin/python3 has no PyTorch";
+  EXPECT_EQ(frames.at(0).at("t"), "harness_failed");
+}
+
+TEST(step_of_an_upgrade, says_how_the_text_of_its_exception_begins) {
+  const auto raised = end_of_step(R"py(
+def work(w):
+    raise ValueError("sizes 512 and\n4096 of two matrices that cannot be multiplied")
+run(Step("torch.bmm", "made_up", work))
+)py");
+  if (raised.is_null()) GTEST_SKIP() << "/usr/bin/python3 has no PyTorch";
+  EXPECT_EQ(raised.at("ok"), false);
+  EXPECT_EQ(raised.at("facts"), nlohmann::json({{"exception", "ValueError"},
+                                                {"text", "sizes N and N of two matrices that canno"}}));
 }
 
 /// Reports of a trial that forks in the way `how` and does this in the child.

@@ -52,6 +52,18 @@ TEST(judge, a_measurement_in_its_band_is_as_expected) {
   EXPECT_EQ(judged_measurement(1000 * mib, 977 * mib, banded), verdict::changed);
 }
 
+TEST(judge, memory_and_errors_of_a_framework_have_bands_as_ratios) {
+  const std::string memory = "peak memory over the result, bf16",
+                    error = "error over one rounding, k of 8960";
+  EXPECT_EQ(judged_measurement(2, 2.5, memory), verdict::reproduced);
+  EXPECT_EQ(judged_measurement(2, 1.5, memory), verdict::reproduced);
+  EXPECT_EQ(judged_measurement(2, 2.6, memory), verdict::changed);
+  EXPECT_EQ(judged_measurement(2, 1.4, memory), verdict::changed);
+  EXPECT_EQ(judged_measurement(0.2, 0.3, error), verdict::reproduced);
+  EXPECT_EQ(judged_measurement(0.2, 0.31, error), verdict::changed);
+  EXPECT_EQ(judged_measurement(0.2, 0.09, error), verdict::changed);
+}
+
 TEST(judge, a_measurement_may_see_a_piece_of_memory_more_or_less) {
   EXPECT_EQ(judged_measurement(8 * mib, 10 * mib, banded), verdict::reproduced);
   EXPECT_EQ(judged_measurement(8 * mib, 6 * mib, banded), verdict::reproduced);

@@ -130,28 +130,35 @@ class Trial:
         while data:
             data = data[os.write(self._report, data) :]
 
-    def observe(self, api: str, variant: str, work: Callable[[], Optional[bool]]) -> bool:
-        """Makes a step: `work` returns whether the numbers are right, or None where nobody looked. Whether it raised nothing."""
+    def observe(self, api: str, variant: str, work: Callable[[], Any], kind_of_text: bool = False) -> bool:
+        """Makes a step: `work` returns whether the numbers are right, or None where nobody looked; or this and facts of the step. Whether it
+        raised nothing. `kind_of_text`: how the text of an exception begins is a fact."""
         self.send({"t": "begin", "api": api, "variant": variant})
         self._in_step[0] = 1
         log = DriverLog(self.on_gpu)
         start = time.monotonic()
-        status, numbers, facts, text = "OK", "unchecked", {}, ""
+        status, numbers, text = "OK", "unchecked", ""
+        ok, facts = True, {}
         try:
             right = work()
+            if isinstance(right, tuple):
+                right, facts = right
             numbers = "unchecked" if right is None else "right" if right else "wrong"
         except NotProvoked:
             raise
         except BaseException as error:  # pylint: disable=broad-except
+            ok = False
             status, facts = errors.describe(error)
             text = str(error)
+            if kind_of_text:
+                facts["text"] = re.sub(r"\d+", "N", one_line(text))[:40]
         taken = (time.monotonic() - start) * 1000
         for said in log.messages():
             self.send({"t": "driver", **said})
         frame = {
             "t": "end",
             "status": status,
-            "ok": not facts,
+            "ok": ok,
             "numbers": numbers,
             "last_error": self.last_error() if self.on_gpu else "",
             "ms": taken,
@@ -162,7 +169,7 @@ class Trial:
         self.send(frame)
         if text:
             self.note((api + " " + variant).strip(), text)
-        return not facts
+        return ok
 
     def step_of_child_is_open(self) -> bool:
         """Whether a forked process, which has ended, ended inside of a step."""

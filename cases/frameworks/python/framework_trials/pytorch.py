@@ -13,6 +13,7 @@ from typing import Any, Callable, Dict, List, Optional, Tuple
 
 import torch
 
+from framework_trials import upgrades
 from framework_trials.cells import FORKED_CHILD, Framework, Operation, Remedy, World, alone, attempt, in_thread, parsed
 from framework_trials.driver import MIB
 from framework_trials.faults import FAULTS, launch
@@ -21,6 +22,7 @@ from framework_trials.pytorch_canaries import CANARIES
 from framework_trials.pytorch_numbers import device_of, generator_of, same, small_integers
 from framework_trials.snippets import SNIPPETS
 from framework_trials.tables import table_of
+from framework_trials.upgrades.ground import stepwise
 
 
 # ---- operations ----
@@ -807,6 +809,8 @@ for _name in OPERATIONS:
     ARMS.setdefault("operations/" + _name, alone(_name, then_next=False))
 for _name, _canary in CANARIES.items():
     ARMS["numbers/" + _name] = documented(*_canary)
+for _case, _arms in upgrades.ARMS.items():
+    ARMS.update({f"{_case}/{_name}": stepwise(_steps) for _name, _steps in _arms.items()})
 
 FRAMEWORK = Framework(
     table_of("pytorch"),
