@@ -3,20 +3,28 @@
 """What is compared beside right and wrong: memory, rounding, strides and types, exceptions, bits."""
 from __future__ import annotations
 
-from typing import Callable, Dict, List
+from typing import Any, Callable, Dict, List, Tuple
 
 import torch
 
 from framework_trials.cells import World
-from framework_trials.pytorch_numbers import device_of
+from framework_trials.pytorch_numbers import device_of, generator_of, same, small_integers
 from framework_trials.upgrades.ground import Seen, Step
 
+Call = Callable[..., Any]
+HALF, BRAIN, SINGLE = torch.float16, torch.bfloat16, torch.float32
+F = "torch.nn.functional."
 
-def raising(call: Callable[[torch.Tensor], object]) -> Callable[[World], Seen]:
+
+def made(world: World, *shape: int, dtype: torch.dtype = SINGLE) -> torch.Tensor:
+    return small_integers(world, *shape).to(dtype).to(device_of(world))
+
+
+def raising(call: Call) -> Callable[[World], Seen]:
     """With a matrix of 4x6; whatever it raises is compared."""
 
     def work(world: World) -> Seen:
-        call(torch.ones(4, 6, device=device_of(world)))
+        call(made(world, 4, 6))
         if torch.cuda.is_initialized():
             torch.cuda.synchronize()
         return None
@@ -24,11 +32,141 @@ def raising(call: Callable[[torch.Tensor], object]) -> Callable[[World], Seen]:
     return work
 
 
+def peak(variant: str, shape: Tuple[int, ...], outputs: int, dtype: torch.dtype, backward: bool = False) -> Step:
+    """The most memory that a convolution by 3x3x3 takes, over the size of its result."""
+
+    def work(world: World) -> Seen:
+        x = torch.ones(shape, dtype=dtype, device=device_of(world), requires_grad=backward)
+        kernel = torch.ones(outputs, shape[1], 3, 3, 3, dtype=dtype, device=x.device, requires_grad=backward)
+        torch.cuda.reset_peak_memory_stats()
+        before = torch.cuda.memory_allocated()
+        found = torch.nn.functional.conv3d(x, kernel, padding=1)
+        if backward:
+            found.backward(found.detach())
+        torch.cuda.synchronize()
+        taken = torch.cuda.max_memory_allocated() - before
+        world.trial.measure("peak memory over the result, " + variant.replace("_", " "), taken / (found.numel() * found.element_size()))
+        return None
+
+    return Step(F + "conv3d", variant, work)
+
+
+def whole_numbers_by_conv3d(tf32: bool) -> Callable[[World], Seen]:
+    """Whole numbers are exact in TF32, too."""
+
+    def work(world: World) -> Seen:
+        torch.backends.cudnn.allow_tf32 = tf32
+        right = True
+        for size, channels, stride in ((8, 8, 1), (9, 16, 2), (16, 64, 1), (17, 32, 1), (31, 16, 1), (32, 32, 2), (33, 16, 1)):
+            x, kernel = small_integers(world, 2, channels, 8, size, size), small_integers(world, 16, channels, 3, 3, 3)
+            found = torch.nn.functional.conv3d(x.float().to(device_of(world)), kernel.float().to(device_of(world)), stride=stride, padding=1)
+            right &= same(found, torch.nn.functional.conv3d(x, kernel, stride=stride, padding=1))
+        return right
+
+    return work
+
+
+def rounding(rows: int, features: int, outputs: int) -> Step:
+    """A layer of BF16 with a bias: its error against float64 over that of rounding float64 once."""
+    variant = f"bf16_{rows}x{features}x{outputs}"
+
+    def work(world: World) -> Seen:
+        x, weight, bias = (
+            torch.randn(shape, generator=generator_of(world)).div(shape[-1] ** 0.25).to(BRAIN).to(device_of(world))
+            for shape in ((rows, features), (outputs, features), (outputs,)))
+        exact = torch.nn.functional.linear(x.double(), weight.double(), bias.double())
+        found = torch.nn.functional.linear(x, weight, bias)
+        ratio = float((found.double() - exact).norm() / (exact.to(BRAIN).double() - exact).norm())
+        world.trial.measure("error over one rounding, " + variant.replace("_", " "), ratio)
+        return ratio < 16
+
+    return Step("torch.nn.Linear", variant, work)
+
+
+def by_unit_matrix(rows: int) -> Callable[[World], Seen]:
+    def work(world: World) -> Seen:
+        numbers = small_integers(world, rows, 4096)
+        return same(torch.nn.functional.linear(numbers.half().to(device_of(world)), torch.eye(4096, dtype=HALF, device=device_of(world))), numbers)
+
+    return work
+
+
+def form(api: str, variant: str, call: Call, *shapes: Tuple[int, ...]) -> Step:
+    """Strides and type of what the call makes; of a 4D operand by channels."""
+
+    def work(world: World) -> Seen:
+        operands = [made(world, *shape) for shape in shapes]
+        found = call(*(x.to(memory_format=torch.channels_last) if x.dim() == 4 else x for x in operands))
+        return None, {"strides": list(found.stride()), "type": str(found.dtype)}
+
+    return Step(api, variant, work)
+
+
+def same_bits(api: str, variant: str, call: Call, *shapes: Tuple[int, ...], deterministic: bool = True) -> Step:
+    """Of five runs; deterministic where that is asked for."""
+
+    def work(world: World) -> Seen:
+        operands = [torch.randn(shape, generator=generator_of(world)).to(device_of(world)) for shape in shapes]
+        torch.use_deterministic_algorithms(deterministic)
+        try:
+            first = call(*operands)
+            return all(torch.equal(first, call(*operands)) for _ in range(4))
+        finally:
+            torch.use_deterministic_algorithms(False)
+
+    return Step(api, variant + ("_deterministic" if deterministic else ""), work)
+
+
+def at(x: torch.Tensor) -> torch.Tensor:
+    """Few places for many elements."""
+    return torch.arange(len(x), device=x.device) % 7
+
+
+def attended(x: torch.Tensor) -> torch.Tensor:
+    q = x.to(BRAIN).requires_grad_()
+    torch.nn.functional.scaled_dot_product_attention(q, q, q).square().sum().backward()
+    assert q.grad is not None
+    return q.grad
+
+
+IMAGES, VOLUME = (2, 8, 6, 6), (1, 128, 17, 256, 256)
+
 ARMS: Dict[str, List[Step]] = {
+    "conv3d_memory": [peak(name, VOLUME, 128, dtype) for name, dtype in (("fp32", SINGLE), ("bf16", BRAIN), ("fp16", HALF))],
+    "conv3d_memory_of_training": [peak(f"fp32_{n}_backward", (1, 32, n, n, n), 16, SINGLE, True) for n in (96, 192)],
+    "conv3d_tf32": [Step(F + "conv3d", "tf32", whole_numbers_by_conv3d(True)), Step(F + "conv3d", "fp32", whole_numbers_by_conv3d(False))],
+    "linear_rounding": [rounding(*shape) for shape in ((500, 1536, 2048), (500, 1536, 8960), (500, 8960, 1536), (16, 8960, 1536))],
+    "linear_by_unit_matrix": [Step("torch.nn.Linear", "fp16_14x4096", by_unit_matrix(14), by_unit_matrix(16))],
+    "strides_and_types": [
+        form(F + "conv2d", "by_channels", lambda x, k: torch.nn.functional.conv2d(x, k), IMAGES, (4, 8, 3, 3)),
+        form(F + "conv2d", "bf16_by_channels", lambda x, k: torch.nn.functional.conv2d(x.to(BRAIN), k.to(BRAIN)), IMAGES, (4, 8, 3, 3)),
+        form("torch.cat", "by_channels", lambda x, y: torch.cat([x, y], 1), IMAGES, IMAGES),
+        form("torch.empty", "like_permuted", lambda x: torch.empty_like(x.permute(2, 0, 1)), (3, 4, 5)),
+        form("torch.Tensor.clone", "every_second", lambda x: x[:, ::2].clone(), (3, 8, 5)),
+        form("torch.einsum", "ijk_kl", lambda x, y: torch.einsum("ijk,kl->lij", x, y), (3, 4, 5), (5, 6)),
+        form("torch.matmul", "transposed", lambda x, y: torch.matmul(x.mT, y), (2, 4, 5), (4, 6)),
+        form("torch.bmm", "of_one_row", lambda x, y: torch.bmm(x, y), (2, 1, 5), (2, 5, 6)),
+        form(F + "layer_norm", "by_channels", lambda x: torch.nn.functional.layer_norm(x, (6, 6)), IMAGES),
+        form(F + "interpolate", "by_channels", lambda x: torch.nn.functional.interpolate(x, scale_factor=2), IMAGES),
+        form(F + "scaled_dot_product_attention", "fp16", lambda x: torch.nn.functional.scaled_dot_product_attention(*[x.half().transpose(1, 2)] * 3), (2, 8, 6, 16)),
+        form("torch.sum", "int8", lambda x: x.to(torch.int8).sum(1), (3, 4)),
+        form("torch.add", "fp16_and_0d_fp32", lambda x: x.half() + x.sum(), (3, 4)),
+        form("torch.linalg.solve", "batched", lambda x, y: torch.linalg.solve(x + 40 * torch.eye(4).to(x), y), (2, 4, 4), (2, 4, 3)),
+    ],
+    "same_bits": [
+        same_bits("torch.matmul", "split_k", lambda a, b: a @ b, (16, 16384), (16384, 256), deterministic=False),
+        same_bits("torch.matmul", "split_k", lambda a, b: a @ b, (16, 16384), (16384, 256)),
+        same_bits("torch.Tensor.index_add_", "fp32", lambda x: torch.zeros(7, 64).to(x).index_add_(0, at(x), x), (4096, 64)),
+        same_bits("torch.Tensor.scatter_add_", "fp32", lambda x: torch.zeros(7).to(x).scatter_add_(0, at(x), x), (4096,)),
+        same_bits("torch.Tensor.index_put_", "fp32", lambda x: torch.zeros(7, 64).to(x).index_put_((at(x),), x, accumulate=True), (4096, 64)),
+        same_bits(F + "scaled_dot_product_attention", "bf16_backward", attended, (2, 4, 256, 64)),
+        same_bits(F + "conv2d", "fp32", lambda x, k: torch.nn.functional.conv2d(x, k, padding=1), (4, 64, 32, 32), (64, 64, 3, 3)),
+    ],
     "errors": [
         Step("torch.matmul", "4x6_by_4x6", raising(lambda x: x @ x)),
         Step("torch.matmul", "fp32_by_fp64", raising(lambda x: x @ x.double().t())),
         Step("torch.matmul", "by_the_cpu", raising(lambda x: x @ x.cpu().t())),
+        Step("torch.linalg.solve", "singular", raising(lambda x: torch.linalg.solve(x[:, :4] * 0, x))),
         Step("torch.empty", "2_48_bytes", raising(lambda x: x.new_empty(1 << 46))),
         Step("torch.gather", "index_on_the_cpu", raising(lambda x: x.gather(0, torch.zeros(4, 6, dtype=torch.int64)))),
         Step("torch.gather", "out_of_range", raising(lambda x: x.gather(0, torch.full((4, 6), 4, device=x.device)))),

@@ -29,9 +29,9 @@ class Step(NamedTuple):
     control: Optional[Callable[[World], Seen]] = None  # the same where it cannot fail: it proves the reference
 
 
-def sized(api: str, variant: str, work: Callable[[World, int], Seen], first: int, last: int) -> List[Step]:
+def sized(api: str, variant: str, work: Callable[[World, int], Seen], first: int, last: int) -> Step:
     """At the first size that can fail. Control: the last one that cannot."""
-    return [Step(api, variant, lambda world: work(world, first), lambda world: work(world, last))]
+    return Step(api, variant, lambda world: work(world, first), lambda world: work(world, last))
 
 
 def stepwise(steps: Sequence[Step]) -> Callable[[World], None]:
@@ -78,9 +78,9 @@ def cycle(world: World, shape: Sequence[int], values: Sequence[int], dtype: torc
     return made
 
 
-def differing(found: torch.Tensor, wanted: Wanted) -> int:
-    """Elements that are not what they must be. A NaN is none."""
-    rows = max(1, PIECE // max(1, found[:1].numel()))
+def differing(found: torch.Tensor, wanted: Wanted, most: int = 0) -> int:
+    """Elements that are not what they must be. A NaN is none. `most`: of one comparison."""
+    rows = max(1, (most or PIECE) // max(1, found[:1].numel()))
     wrong = torch.zeros((), dtype=torch.int64, device=found.device)
     for first in range(0, len(found), rows):
         piece = found[first : first + rows]
@@ -88,8 +88,8 @@ def differing(found: torch.Tensor, wanted: Wanted) -> int:
     return int(wrong)
 
 
-def exactly(found: torch.Tensor, wanted: Wanted) -> bool:
-    return differing(found, wanted) == 0
+def exactly(found: torch.Tensor, wanted: Wanted, most: int = 0) -> bool:
+    return differing(found, wanted, most) == 0
 
 
 class Foreign:
@@ -106,10 +106,12 @@ def allocated(world: World, size: int) -> torch.Tensor:
 
 @contextlib.contextmanager
 def beside(world: World, size: int, facts: Dict[str, Any]) -> Iterator[None]:
-    """Memory of others in front of and behind the next tensor of so many bytes. It must not change: else that is a fact of the step."""
-    others = [allocated(world, OTHERS) for _ in range(4)]
+    """Memory of others in front of and behind the next tensor of so many bytes. It must not change: else that is a fact of the step.
+    Nothing where there are no bytes."""
+    each_side = range(4 if size else 0)
+    others = [allocated(world, OTHERS) for _ in each_side]
     place = torch.empty(size, dtype=torch.uint8, device=device_of(world))
-    others += [allocated(world, OTHERS) for _ in range(4)]
+    others += [allocated(world, OTHERS) for _ in each_side]
     del place
     wanted = periodic(world, range(3, 1000, 7), torch.int32)
     for block in others:
