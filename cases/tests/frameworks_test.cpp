@@ -112,8 +112,8 @@ if importlib.util.find_spec("torch") is None:
     sys.exit(77)
 sys.path.insert(0, ")py" FRAMEWORKS R"py(")
 import torch
-from framework_trials import cells, protocol, pytorch_numbers
-pytorch_numbers.device_of = lambda world: "cpu"
+from framework_trials import cells, protocol, pytorch_canaries, pytorch_numbers
+pytorch_numbers.device_of, pytorch_canaries.needs = lambda world: "cpu", lambda world, gib: None
 from framework_trials.upgrades import ground
 from framework_trials.upgrades.ground import Step
 ground.PIECE, ground.OTHERS = 1 << 10, 1 << 12
@@ -146,42 +146,75 @@ def run(*steps):
   return frames;
 }
 
-nlohmann::json end_of_step(const std::string& steps) {
-  for (const nlohmann::json& frame : frames_of_steps(steps))
-    if (frame.at("t") == "end") return frame;
-  return {};
+/// What ends the steps.
+std::vector<nlohmann::json> ends_of_steps(const std::string& steps) {
+  std::vector<nlohmann::json> ends = frames_of_steps(steps);
+  std::erase_if(ends, [](const nlohmann::json& frame) { return frame.at("t") != "end"; });
+  return ends;
 }
 
-TEST(step_of_an_upgrade, has_right_numbers_only_where_no_index_wraps_around) {
-  const std::string made = R"py(
+std::vector<std::string> numbers_of_steps(const std::string& steps) {
+  std::vector<std::string> numbers;
+  for (const nlohmann::json& end : ends_of_steps(steps)) numbers.push_back(end.at("numbers"));
+  return numbers;
+}
+
+TEST(step_of_an_upgrade, is_wrong_where_an_index_wraps_around) {
+  const auto numbers = numbers_of_steps(R"py(
 table = lambda rows: ground.cycle(world, (rows, 64), range(-3, 4), torch.float32)
-def taken(which):
-    a = table(128)
-    return ground.exactly(a[torch.arange(128) % which], lambda i, j: table(128)[i:j])
-)py";
-  const auto right = end_of_step(made + R"py(run(Step("torch.gather", "all", lambda w: taken(128))))py");
-  if (right.is_null()) GTEST_SKIP() << "/usr/bin/python3 has no PyTorch";
-  EXPECT_EQ(right.at("numbers"), "right");
-  EXPECT_EQ(right.at("ok"), true);
-  EXPECT_FALSE(right.contains("facts"));
-  EXPECT_EQ(end_of_step(made + R"py(run(Step("torch.gather", "all", lambda w: taken(64))))py").at("numbers"),
-            "wrong");
+for wraps in 128, 64:
+    run(Step("torch.gather", "all", lambda w: ground.exactly(table(128)[torch.arange(128) % wraps], lambda i, j: table(128)[i:j])))
+)py");
+  if (numbers.empty()) GTEST_SKIP() << "/usr/bin/python3 has no PyTorch";
+  EXPECT_THAT(numbers, testing::ElementsAre("right", "wrong"));
+}
+
+TEST(step_of_an_upgrade, is_wrong_where_an_argument_is_ignored_or_does_something_else) {
+  const auto numbers = numbers_of_steps(R"py(
+from framework_trials.upgrades.arguments import argument
+for takes in lambda v: v, lambda v: 1, lambda v: v * v:
+    run(argument("torch.addmm", "alpha", [(3, 3)] * 3, lambda c, a, b, v: torch.addmm(c, a, b, alpha=takes(v)), 1, 2,
+                 lambda c, a, b, v: c + v * (a @ b)))
+)py");
+  if (numbers.empty()) GTEST_SKIP() << "/usr/bin/python3 has no PyTorch";
+  EXPECT_THAT(numbers, testing::ElementsAre("right", "wrong", "wrong"));
+}
+
+TEST(step_of_an_upgrade, is_wrong_where_a_size_beyond_wraps_around) {
+  const auto numbers = numbers_of_steps(R"py(
+from framework_trials.upgrades import beyond
+def products(wraps):
+    return beyond.compared(1, [((-1, 8, 1), range(-3, 4)), ((-1, 1, 8), range(-5, 6))], torch.float32,
+        lambda a, b: torch.bmm(a, b)[torch.arange(len(a)) % wraps], lambda i, j, a, b: a[i:j] * b[i:j], foreign=256)
+for work in (
+    products,
+    lambda wraps: beyond.of_table(lambda t, i: t.index_select(0, i % wraps), torch.int8),
+    lambda wraps: beyond.of_table(lambda t, i: t.index_add_(0, i % wraps, torch.ones_like(t[:3]))[i], torch.int8, more=1),
+    lambda wraps: beyond.told(beyond.planted, torch.int8, lambda x: [torch.argmax(x) % wraps], lambda n: [n - 1]),
+):
+    for wraps in 129, 128:
+        run(ground.sized("torch.bmm", "made_up", work(wraps), 129, 128))
+)py");
+  if (numbers.empty()) GTEST_SKIP() << "/usr/bin/python3 has no PyTorch";
+  EXPECT_THAT(numbers,
+              testing::ElementsAre("right", "wrong", "right", "wrong", "right", "wrong", "right", "wrong"));
 }
 
 TEST(step_of_an_upgrade, tells_what_was_written_to_memory_of_others) {
-  const auto written = [](const std::string& how) {
-    return end_of_step(R"py(
-def work(w):
-    facts = {}
-    with ground.beside(w, 1 << 12, facts):
-        )py" + how + R"py(
-    return True, facts
-run(Step("torch.bmm", "beside", work))
+  const auto ends = ends_of_steps(R"py(
+for more in 0, 1:
+    def work(w):
+        facts = {}
+        with ground.beside(w, 1 << 12, facts):
+            others[-3][77] += more
+        return True, facts
+    run(Step("torch.bmm", "beside", work))
 )py");
-  };
-  if (written("pass").is_null()) GTEST_SKIP() << "/usr/bin/python3 has no PyTorch";
-  EXPECT_FALSE(written("pass").contains("facts"));
-  EXPECT_EQ(written("others[5][77] += 1").at("facts"), nlohmann::json({{"written_beyond", {"others"}}}));
+  if (ends.empty()) GTEST_SKIP() << "/usr/bin/python3 has no PyTorch";
+  ASSERT_EQ(ends.size(), 2U);
+  EXPECT_FALSE(ends[0].contains("facts"));
+  EXPECT_EQ(ends[0].at("ok"), true);
+  EXPECT_EQ(ends[1].at("facts"), nlohmann::json({{"written_beyond", {"others"}}}));
 }
 
 TEST(step_of_an_upgrade, is_not_made_where_its_control_gives_wrong_numbers) {
@@ -192,15 +225,15 @@ TEST(step_of_an_upgrade, is_not_made_where_its_control_gives_wrong_numbers) {
 }
 
 TEST(step_of_an_upgrade, says_how_the_text_of_its_exception_begins) {
-  const auto raised = end_of_step(R"py(
+  const auto raised = ends_of_steps(R"py(
 def work(w):
     raise ValueError("sizes 512 and\n4096 of two matrices that cannot be multiplied")
 run(Step("torch.bmm", "made_up", work))
 )py");
-  if (raised.is_null()) GTEST_SKIP() << "/usr/bin/python3 has no PyTorch";
-  EXPECT_EQ(raised.at("ok"), false);
-  EXPECT_EQ(raised.at("facts"), nlohmann::json({{"exception", "ValueError"},
-                                                {"text", "sizes N and N of two matrices that canno"}}));
+  if (raised.empty()) GTEST_SKIP() << "/usr/bin/python3 has no PyTorch";
+  EXPECT_EQ(raised[0].at("ok"), false);
+  EXPECT_EQ(raised[0].at("facts"), nlohmann::json({{"exception", "ValueError"},
+                                                   {"text", "sizes N and N of two matrices that canno"}}));
 }
 
 /// Reports of a trial that forks in the way `how` and does this in the child.

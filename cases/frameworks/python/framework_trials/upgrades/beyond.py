@@ -4,6 +4,7 @@
 Whole numbers, exact in the type."""
 from __future__ import annotations
 
+import contextlib
 from typing import Any, Callable, Dict, List, Sequence, Tuple
 
 import torch
@@ -218,17 +219,23 @@ def norm(call: Call, backward: bool) -> Work:
     return work
 
 
-def one_query(world: World, length: int) -> Seen:
+def one_query(cudnn: bool) -> Work:
     """Of zero: all keys count alike, so that the result is the mean of v, whose rows are equal, and the query has no gradient."""
-    q = torch.zeros(1, 16, 1, 64, dtype=BRAIN, device=device_of(world), requires_grad=True)
-    k = cycle(world, (1, 16, length, 64), SEVEN, BRAIN).requires_grad_()
-    v = torch.arange(64, device=q.device).remainder(8).to(BRAIN).expand(1, 16, length, 64).contiguous().requires_grad_()
-    found = torch.nn.functional.scaled_dot_product_attention(q, k, v)
-    found.backward(torch.ones_like(found))
-    wanted = torch.arange(64).remainder(8).double().expand(1, 16, 1, 64)
-    assert q.grad is not None and v.grad is not None
-    right = close(world, [(found, wanted), (q.grad, torch.zeros(q.shape).double(), torch.full((), 0.05))])
-    return right and float((v.grad.float() * length - 1).abs().max()) < 0.01
+
+    def work(world: World, length: int) -> Seen:
+        q = torch.zeros(1, 16, 1, 64, dtype=BRAIN, device=device_of(world), requires_grad=True)
+        k = cycle(world, (1, 16, length, 64), SEVEN, BRAIN).requires_grad_()
+        v = torch.arange(64, device=q.device).remainder(8).to(BRAIN).expand(1, 16, length, 64).contiguous().requires_grad_()
+        attention = torch.nn.attention
+        with attention.sdpa_kernel(attention.SDPBackend.CUDNN_ATTENTION) if cudnn else contextlib.nullcontext():
+            found = torch.nn.functional.scaled_dot_product_attention(q, k, v)
+        found.backward(torch.ones_like(found))
+        wanted = torch.arange(64).remainder(8).double().expand(1, 16, 1, 64)
+        assert q.grad is not None and v.grad is not None
+        right = close(world, [(found, wanted), (q.grad, torch.zeros(q.shape).double(), torch.full((), 0.05))])
+        return right and float((v.grad.float() * length - 1).abs().max()) < 0.01
+
+    return work
 
 
 def columns(count: int) -> List[float]:
@@ -323,7 +330,7 @@ ROWS_OF_ARMS: Dict[str, List[Tuple[str, str, int, int, Work]]] = {
     "permuted": [("torch.Tensor.contiguous", "int8_permuted", E >> 16, (E >> 16) - 1, compared(
         8, [((2, E >> 16, N), RING)], BYTE, lambda x: x.permute(2, 1, 0).contiguous(), lambda i, j, x: x.permute(2, 1, 0)[i:j]))],
     "sum": [("torch.sum", "int8", E, E - 1, told(
-        of_values(*SEVEN), BYTE, lambda x: [torch.sum(x, dtype=LONG)], lambda n: [sum(c * v for c, v in zip(occurring(n, SEVEN), SEVEN))], 6))],
+        of_values(*SEVEN), BYTE, lambda x: [torch.sum(x, dtype=LONG)], lambda n: [sum(c * v for c, v in zip(occurring(n, SEVEN), SEVEN))], 24))],
     "sum_of_dims": [
         ("torch.sum", "fp16_dim_0", E, E - 32768, told(of_values(1, *[0] * 96), HALF, lambda x: [x.view(-1, 32768).sum(0)], columns, 8)),
         ("torch.sum", "fp16_dim_1", ROWS, ROWS - 1, compared(
@@ -361,7 +368,8 @@ ROWS_OF_ARMS: Dict[str, List[Tuple[str, str, int, int, Work]]] = {
         (F + "interpolate", "fp32_65536x4x4", 65536, 65535, in_halves((1, 4, 4), functional("interpolate", scale_factor=2))),
         (F + "avg_pool2d", "fp32_65536x4x4", 65536, 65535, in_halves((1, 4, 4), functional("avg_pool2d", 2))),
         ("torch.index_select", "fp32_65536x8x8", 65536, 65535, in_halves((8, 8), lambda x: x.index_select(2, torch.tensor([7, 0], device=x.device))))],
-    "one_query": [(F + "scaled_dot_product_attention", "bf16_1_by_65536_backward", 65536, 65535, one_query)],
+    "one_query": [(F + "scaled_dot_product_attention", "bf16_1_by_65536_backward", 65536, 65535, one_query(False)),
+                  (F + "scaled_dot_product_attention", "bf16_1_by_65536_backward_cudnn", 65536, 1024, one_query(True))],
 }
 ARMS: Dict[str, List[Step]] = {
     name: [sized(api, variant, work, first, last) for api, variant, first, last, work in rows] for name, rows in ROWS_OF_ARMS.items()
