@@ -9,7 +9,7 @@ import torch
 
 from framework_trials.cells import World
 from framework_trials.pytorch_numbers import device_of, generator_of, same, small_integers
-from framework_trials.upgrades.ground import Seen, Step
+from framework_trials.upgrades.ground import Seen, Step, fn
 
 Call = Callable[..., Any]
 HALF, BRAIN, SINGLE = torch.float16, torch.bfloat16, torch.float32
@@ -40,7 +40,7 @@ def peak(variant: str, shape: Tuple[int, ...], outputs: int, dtype: torch.dtype,
         kernel = torch.ones(outputs, shape[1], 3, 3, 3, dtype=dtype, device=x.device, requires_grad=backward)
         torch.cuda.reset_peak_memory_stats()
         before = torch.cuda.memory_allocated()
-        found = torch.nn.functional.conv3d(x, kernel, padding=1)
+        found = fn.conv3d(x, kernel, padding=1)
         if backward:
             found.backward(found.detach())
         torch.cuda.synchronize()
@@ -59,8 +59,8 @@ def whole_numbers_by_conv3d(tf32: bool) -> Callable[[World], Seen]:
         right = True
         for size, channels, stride in ((8, 8, 1), (9, 16, 2), (16, 64, 1), (17, 32, 1), (31, 16, 1), (32, 32, 2), (33, 16, 1)):
             x, kernel = small_integers(world, 2, channels, 8, size, size), small_integers(world, 16, channels, 3, 3, 3)
-            found = torch.nn.functional.conv3d(x.float().to(device_of(world)), kernel.float().to(device_of(world)), stride=stride, padding=1)
-            right &= same(found, torch.nn.functional.conv3d(x, kernel, stride=stride, padding=1))
+            found = fn.conv3d(x.float().to(device_of(world)), kernel.float().to(device_of(world)), stride=stride, padding=1)
+            right &= same(found, fn.conv3d(x, kernel, stride=stride, padding=1))
         return right
 
     return work
@@ -74,8 +74,8 @@ def rounding(rows: int, features: int, outputs: int) -> Step:
         x, weight, bias = (
             torch.randn(shape, generator=generator_of(world)).div(shape[-1] ** 0.25).to(BRAIN).to(device_of(world))
             for shape in ((rows, features), (outputs, features), (outputs,)))
-        exact = torch.nn.functional.linear(x.double(), weight.double(), bias.double())
-        found = torch.nn.functional.linear(x, weight, bias)
+        exact = fn.linear(x.double(), weight.double(), bias.double())
+        found = fn.linear(x, weight, bias)
         ratio = float((found.double() - exact).norm() / (exact.to(BRAIN).double() - exact).norm())
         world.trial.measure("error over one rounding, " + variant.replace("_", " "), ratio)
         return ratio < 16
@@ -86,7 +86,7 @@ def rounding(rows: int, features: int, outputs: int) -> Step:
 def by_unit_matrix(rows: int) -> Callable[[World], Seen]:
     def work(world: World) -> Seen:
         numbers = small_integers(world, rows, 4096)
-        return same(torch.nn.functional.linear(numbers.half().to(device_of(world)), torch.eye(4096, dtype=HALF, device=device_of(world))), numbers)
+        return same(fn.linear(numbers.half().to(device_of(world)), torch.eye(4096, dtype=HALF, device=device_of(world))), numbers)
 
     return work
 
@@ -124,7 +124,7 @@ def at(x: torch.Tensor) -> torch.Tensor:
 
 def attended(x: torch.Tensor) -> torch.Tensor:
     q = x.to(BRAIN).requires_grad_()
-    torch.nn.functional.scaled_dot_product_attention(q, q, q).square().sum().backward()
+    fn.scaled_dot_product_attention(q, q, q).square().sum().backward()
     assert q.grad is not None
     return q.grad
 
@@ -138,17 +138,17 @@ ARMS: Dict[str, List[Step]] = {
     "linear_rounding": [rounding(*shape) for shape in ((500, 1536, 2048), (500, 1536, 8960), (500, 8960, 1536), (16, 8960, 1536))],
     "linear_by_unit_matrix": [Step("torch.nn.Linear", "fp16_14x4096", by_unit_matrix(14), by_unit_matrix(16))],
     "strides_and_types": [
-        form(F + "conv2d", "by_channels", lambda x, k: torch.nn.functional.conv2d(x, k), IMAGES, (4, 8, 3, 3)),
-        form(F + "conv2d", "bf16_by_channels", lambda x, k: torch.nn.functional.conv2d(x.to(BRAIN), k.to(BRAIN)), IMAGES, (4, 8, 3, 3)),
+        form(F + "conv2d", "by_channels", lambda x, k: fn.conv2d(x, k), IMAGES, (4, 8, 3, 3)),
+        form(F + "conv2d", "bf16_by_channels", lambda x, k: fn.conv2d(x.to(BRAIN), k.to(BRAIN)), IMAGES, (4, 8, 3, 3)),
         form("torch.cat", "by_channels", lambda x, y: torch.cat([x, y], 1), IMAGES, IMAGES),
         form("torch.empty", "like_permuted", lambda x: torch.empty_like(x.permute(2, 0, 1)), (3, 4, 5)),
         form("torch.Tensor.clone", "every_second", lambda x: x[:, ::2].clone(), (3, 8, 5)),
         form("torch.einsum", "ijk_kl", lambda x, y: torch.einsum("ijk,kl->lij", x, y), (3, 4, 5), (5, 6)),
         form("torch.matmul", "transposed", lambda x, y: torch.matmul(x.mT, y), (2, 4, 5), (4, 6)),
         form("torch.bmm", "of_one_row", lambda x, y: torch.bmm(x, y), (2, 1, 5), (2, 5, 6)),
-        form(F + "layer_norm", "by_channels", lambda x: torch.nn.functional.layer_norm(x, (6, 6)), IMAGES),
-        form(F + "interpolate", "by_channels", lambda x: torch.nn.functional.interpolate(x, scale_factor=2), IMAGES),
-        form(F + "scaled_dot_product_attention", "fp16", lambda x: torch.nn.functional.scaled_dot_product_attention(*[x.half().transpose(1, 2)] * 3), (2, 8, 6, 16)),
+        form(F + "layer_norm", "by_channels", lambda x: fn.layer_norm(x, (6, 6)), IMAGES),
+        form(F + "interpolate", "by_channels", lambda x: fn.interpolate(x, scale_factor=2), IMAGES),
+        form(F + "scaled_dot_product_attention", "fp16", lambda x: fn.scaled_dot_product_attention(*[x.half().transpose(1, 2)] * 3), (2, 8, 6, 16)),
         form("torch.sum", "int8", lambda x: x.to(torch.int8).sum(1), (3, 4)),
         form("torch.add", "fp16_and_0d_fp32", lambda x: x.half() + x.sum(), (3, 4)),
         form("torch.linalg.solve", "batched", lambda x, y: torch.linalg.solve(x + 40 * torch.eye(4).to(x), y), (2, 4, 4), (2, 4, 3)),
@@ -160,7 +160,7 @@ ARMS: Dict[str, List[Step]] = {
         same_bits("torch.Tensor.scatter_add_", "fp32", lambda x: torch.zeros(7).to(x).scatter_add_(0, at(x), x), (4096,)),
         same_bits("torch.Tensor.index_put_", "fp32", lambda x: torch.zeros(7, 64).to(x).index_put_((at(x),), x, accumulate=True), (4096, 64)),
         same_bits(F + "scaled_dot_product_attention", "bf16_backward", attended, (2, 4, 256, 64)),
-        same_bits(F + "conv2d", "fp32", lambda x, k: torch.nn.functional.conv2d(x, k, padding=1), (4, 64, 32, 32), (64, 64, 3, 3)),
+        same_bits(F + "conv2d", "fp32", lambda x, k: fn.conv2d(x, k, padding=1), (4, 64, 32, 32), (64, 64, 3, 3)),
     ],
     "errors": [
         Step("torch.matmul", "4x6_by_4x6", raising(lambda x: x @ x)),

@@ -5,6 +5,7 @@ Whole numbers, exact in the type."""
 from __future__ import annotations
 
 import contextlib
+import functools
 from typing import Any, Callable, Dict, List, Sequence, Tuple
 
 import torch
@@ -12,7 +13,7 @@ import torch
 from framework_trials.cells import World
 from framework_trials.pytorch_canaries import needs
 from framework_trials.pytorch_numbers import close, device_of, same, small_integers
-from framework_trials.upgrades.ground import Seen, Step, beside, cycle, differing, exactly, periodic, sized
+from framework_trials.upgrades.ground import Seen, Step, beside, cycle, differing, exactly, periodic, sized, fn
 
 E = 1 << 31
 N = -1  # in a shape: the size that is tried
@@ -20,10 +21,6 @@ THREE, FIVE, SEVEN, ELEVEN, THIRTEEN, RING = range(-1, 2), range(-2, 3), range(-
 HALF, BRAIN, SINGLE, BYTE, LONG, BOOL = torch.float16, torch.bfloat16, torch.float32, torch.int8, torch.int64, torch.bool
 Work = Callable[[World, int], Seen]
 Call = Callable[..., Any]
-
-
-def functional(name: str, *given: Any, **named: Any) -> Call:
-    return lambda *x: getattr(torch.nn.functional, name)(*x, *given, **named)
 
 
 def compared(gib: int, operands: Sequence[Tuple[Any, ...]], dtype: torch.dtype, call: Call, wanted: Call, foreign: int = 0) -> Work:
@@ -58,13 +55,13 @@ def pointwise(call: str, batch: int, channels: int, spatial: Tuple[int, ...]) ->
         needs(world, 24)
         x = cycle(world, (batch, channels, size, *spatial), SEVEN, HALF)
         kernel = cycle(world, (4, channels), range(1, 4), HALF)
-        found = getattr(torch.nn.functional, call)(x, kernel.view(4, channels, *[1] * (x.dim() - 2)))
+        found = getattr(fn, call)(x, kernel.view(4, channels, *[1] * (x.dim() - 2)))
         numbers = x.flatten(2)
 
         def sums(of: torch.Tensor, i: int, j: int) -> torch.Tensor:
             return torch.stack([(of[:, i:j] * weights[:, None]).float().sum(0) for weights in kernel], 1)
 
-        return all(exactly(found[b].flatten(1).t(), lambda i, j, b=b: sums(numbers[b], i, j), 1 << 22) for b in range(batch))
+        return all(exactly(found[b].flatten(1).t(), functools.partial(sums, numbers[b]), 1 << 22) for b in range(batch))
 
     return work
 
@@ -75,9 +72,9 @@ def box(world: World, width: int) -> Seen:
     x = cycle(world, (8, 4, 2048, width), (1, 0, 0, 1, 0, 1, 1), BRAIN)
     factor = torch.arange(64, device=x.device) % 3 + 1
     kernel = factor.to(BRAIN).view(64, 1, 1, 1).repeat(1, 4, 3, 3).contiguous(memory_format=torch.channels_last)
-    found = torch.nn.functional.conv2d(x.contiguous(memory_format=torch.channels_last), kernel, padding=1)
-    padded = torch.nn.functional.pad(x.float().sum(1), (1, 1, 1, 1))
-    boxes = sum(padded[:, i : i + 2048, j : j + width] for i in range(3) for j in range(3)).flatten(0, 1)  # type: ignore[union-attr]
+    found = fn.conv2d(x.contiguous(memory_format=torch.channels_last), kernel, padding=1)
+    padded = fn.pad(x.float().sum(1), (1, 1, 1, 1))
+    boxes = sum(padded[:, i : i + 2048, j : j + width] for i in range(3) for j in range(3)).flatten(0, 1)
     return exactly(found.permute(0, 2, 3, 1).flatten(0, 1), lambda i, j: boxes[i:j, :, None] * factor)
 
 
@@ -88,9 +85,9 @@ def depthwise(world: World, size: int) -> Seen:
     here, right = (torch.arange(64, device=x.device) % n + 1 for n in (3, 5))
     kernel = torch.zeros(64, 1, 3, 3, dtype=HALF, device=x.device)
     kernel[:, 0, 1, 1], kernel[:, 0, 1, 2] = here, right
-    found = torch.nn.functional.conv2d(x, kernel, padding=1, groups=64).flatten(0, 1)
+    found = fn.conv2d(x, kernel, padding=1, groups=64).flatten(0, 1)
     images, here, right = x.flatten(0, 1), here.repeat(2)[:, None, None], right.repeat(2)[:, None, None]
-    return exactly(found, lambda i, j: here[i:j] * images[i:j] + right[i:j] * torch.nn.functional.pad(images[i:j, :, 1:], (0, 1)))
+    return exactly(found, lambda i, j: here[i:j] * images[i:j] + right[i:j] * fn.pad(images[i:j, :, 1:], (0, 1)))
 
 
 def of_table(call: Call, dtype: torch.dtype, more: int = 0) -> Work:
@@ -111,7 +108,7 @@ def gradient_of_table(world: World, rows: int) -> Seen:
     needs(world, 16)
     table = torch.zeros(rows, 1024, dtype=BRAIN, device=device_of(world), requires_grad=True)
     index = torch.tensor([rows - 1, 1, rows - 1, rows // 2, rows - 1], device=table.device)
-    torch.nn.functional.embedding(index, table).backward(torch.ones(5, 1024, dtype=BRAIN, device=table.device))
+    fn.embedding(index, table).backward(torch.ones(5, 1024, dtype=BRAIN, device=table.device))
     times = torch.zeros(rows, 1, device=table.device)
     times[rows - 1], times[1], times[rows // 2] = 3, 1, 1
     return table.grad is not None and exactly(table.grad, lambda i, j: times[i:j])
@@ -143,21 +140,10 @@ def told(make: Call, dtype: torch.dtype, call: Call, wanted: Callable[[int], Lis
     return work
 
 
-def sorted_bytes(world: World, count: int) -> Seen:
-    """Stable: of equal ones the first comes first."""
-    needs(world, 90)
-    found, index = torch.sort(cycle(world, (count,), RING, BYTE), stable=True)
-    ends = torch.tensor(occurring(count, RING), device=found.device).double().cumsum(0).long()
-    begins = torch.cat([ends.new_zeros(1), ends])
-
-    def values(i: int, j: int) -> torch.Tensor:
-        return torch.bucketize(torch.arange(i, j, device=found.device), ends, right=True)
-
-    def places(i: int, j: int) -> torch.Tensor:
-        value = values(i, j)
-        return (torch.arange(i, j, device=found.device) - begins[value]) * len(RING) + value
-
-    return exactly(found, lambda i, j: values(i, j) - 63) and exactly(index, places)
+def in_order(i: int, j: int, x: torch.Tensor) -> torch.Tensor:
+    """Of the sorted cycle."""
+    ends = torch.tensor(occurring(len(x), RING), device=x.device).double().cumsum(0).long()
+    return torch.bucketize(torch.arange(i, j, device=x.device), ends, right=True) - 63
 
 
 def loss_backward(world: World, rows: int) -> Seen:
@@ -166,7 +152,7 @@ def loss_backward(world: World, rows: int) -> Seen:
 
     def gradient(labels: torch.Tensor) -> torch.Tensor:
         x = torch.zeros(len(labels), 1 << 17, dtype=BRAIN, device=labels.device, requires_grad=True)
-        torch.nn.functional.cross_entropy(x, labels, reduction="sum").backward()
+        fn.cross_entropy(x, labels, reduction="sum").backward()
         assert x.grad is not None
         return x.grad
 
@@ -188,7 +174,7 @@ def norm_gradients(weighted: bool) -> Work:
         bias = torch.zeros(4, 8, device=x.device, requires_grad=True)
         facts: Dict[str, Any] = {}
         with beside(world, 1 << 20, facts):
-            torch.nn.functional.layer_norm(x, (4, 8), weight, bias, eps=0.0).backward(g)
+            fn.layer_norm(x, (4, 8), weight, bias, eps=0.0).backward(g)
             assert bias.grad is not None
             pairs = [(bias.grad, arriving.sum(0), torch.full((), 0.5))]
             if weight is not None and weight.grad is not None:
@@ -228,7 +214,7 @@ def one_query(cudnn: bool) -> Work:
         v = torch.arange(64, device=q.device).remainder(8).to(BRAIN).expand(1, 16, length, 64).contiguous().requires_grad_()
         attention = torch.nn.attention
         with attention.sdpa_kernel(attention.SDPBackend.CUDNN_ATTENTION) if cudnn else contextlib.nullcontext():
-            found = torch.nn.functional.scaled_dot_product_attention(q, k, v)
+            found = fn.scaled_dot_product_attention(q, k, v)
         found.backward(torch.ones_like(found))
         wanted = torch.arange(64).remainder(8).double().expand(1, 16, 1, 64)
         assert q.grad is not None and v.grad is not None
@@ -304,11 +290,11 @@ ROWS_OF_ARMS: Dict[str, List[Tuple[str, str, int, int, Work]]] = {
     "conv2d_by_channels": [(F + "conv2d", "bf16_8x64x2048x2048_by_channels", E >> 20, (E >> 20) - 1, box)],
     "conv3d_pointwise": [(F + "conv3d", "fp16_32x64x1024x1024_pointwise", E >> 25, (E >> 25) - 1, pointwise("conv3d", 1, 32, (1024, 1024)))],
     "conv_transpose2d": [(F + "conv_transpose2d", "fp16_2x16x8192x8192", E >> 19, (E >> 19) - 1, compared(
-        16, [((2, 2, N, 4096), SEVEN), ((2, 16, 2, 2), ELEVEN)], HALF, lambda x, k: functional("conv_transpose2d", stride=2)(x, k).flatten(0, 1),
+        16, [((2, 2, N, 4096), SEVEN), ((2, 16, 2, 2), ELEVEN)], HALF, lambda x, k: fn.conv_transpose2d(x, k, stride=2).flatten(0, 1),
         lambda i, j, x, k: torch.stack([by_stride(x, k, image) for image in range(i, j)])))],
     "conv2d_depthwise": [(F + "conv2d", "fp16_2x64x4096x4096_depthwise", E >> 19, (E >> 19) - 1, depthwise)],
     "index_select": [("torch.index_select", "int8_row_2097152", TABLE, TABLE - 1, of_table(lambda t, i: t.index_select(0, i), BYTE))],
-    "embedding": [("torch.nn.Embedding", "bf16_row_2097152", TABLE, TABLE - 1, of_table(lambda t, i: functional("embedding")(i, t), BRAIN))],
+    "embedding": [("torch.nn.Embedding", "bf16_row_2097152", TABLE, TABLE - 1, of_table(lambda t, i: fn.embedding(i, t), BRAIN))],
     "embedding_backward": [("torch.nn.Embedding", "bf16_row_2097152_backward", TABLE, TABLE - 1, gradient_of_table)],
     "index_add": [("torch.Tensor.index_add_", "int8_row_2097152", TABLE, TABLE - 1, of_table(
         lambda t, i: t.index_add_(0, i, torch.ones_like(t[:3]))[i], BYTE, more=1))],
@@ -318,7 +304,8 @@ ROWS_OF_ARMS: Dict[str, List[Tuple[str, str, int, int, Work]]] = {
         24, [((1009,), RING), (ALL, [i * 365 % 1009 for i in range(1009)], LONG)], BYTE, lambda t, at: torch.gather(t, 0, at),
         lambda i, j, t, at: (at[i:j] % 127 - 63)))],
     "scatter_add": [("torch.Tensor.scatter_add_", "fp32", E, E - 1, told(
-        of_values(*range(1021)), LONG, lambda at: [torch.zeros(1021, device=at.device).scatter_add_(0, at, torch.ones(1, device=at.device).expand_as(at))],
+        of_values(*range(1021)), LONG,
+        lambda at: [torch.zeros(1021, device=at.device).scatter_add_(0, at, torch.ones(1, device=at.device).expand_as(at))],
         lambda n: occurring(n, range(1021))))],
     "masked_select": [("torch.masked_select", "int8", E + 1, E - 1, compared(
         40, [(ALL, RING), (ALL, EVERY_1009, BOOL)], BYTE, torch.masked_select,
@@ -334,23 +321,25 @@ ROWS_OF_ARMS: Dict[str, List[Tuple[str, str, int, int, Work]]] = {
     "sum_of_dims": [
         ("torch.sum", "fp16_dim_0", E, E - 32768, told(of_values(1, *[0] * 96), HALF, lambda x: [x.view(-1, 32768).sum(0)], columns, 8)),
         ("torch.sum", "fp16_dim_1", ROWS, ROWS - 1, compared(
-            8, [((N, 32768), [1] + [0] * 96)], HALF, lambda x: x.sum(1, keepdim=True).expand_as(x), lambda i, j, x: x[i:j].float().sum(1, keepdim=True)))],
+            8, [((N, 32768), [1] + [0] * 96)], HALF, lambda x: x.sum(1, keepdim=True).expand_as(x),
+            lambda i, j, x: x[i:j].float().sum(1, keepdim=True)))],
     "argmax": [("torch.argmax", "int8", E + 1, E, told(planted, BYTE, lambda x: [torch.argmax(x)], lambda n: [n - 1], 6))],
     "max_of_dim": [("torch.max", "int8_dim_1", E + 1, E, told(planted, BYTE, lambda x: torch.max(x.view(1, -1), 1), lambda n: [3, n - 1], 6))],
     "cumsum": [("torch.cumsum", "uint8_to_int64", E, E - 1, compared(
         60, [(ALL, [1] + [0] * 6)], torch.uint8, lambda x: torch.cumsum(x, 0, dtype=LONG),
         lambda i, j, x: torch.arange(i, j, device=x.device).div(7, rounding_mode="floor") + 1))],
-    "sort": [("torch.sort", "int8_stable", E, E - 1, sorted_bytes)],
+    "sort": [("torch.sort", "int8_stable", E, E - 1, compared(90, [(ALL, RING)], BYTE, lambda x: torch.sort(x, stable=True).values, in_order))],
     "topk": [("torch.topk", "fp16_3", E, E - 1, told(planted, HALF, lambda x: torch.topk(x, 3), lambda n: [3, 2, 1, n - 1, n // 2, 7]))],
     "bincount": [("torch.bincount", "uint8", E, E - 1, told(
         of_values(*range(7)), torch.uint8, lambda x: [torch.bincount(x)], lambda n: occurring(n, SEVEN)))],
     "unique": [("torch.unique", "int8", E, E - 1, told(
         of_values(*SEVEN), BYTE, lambda x: torch.unique(x, return_counts=True), lambda n: [*SEVEN, *occurring(n, SEVEN)]))],
     "arange": [("torch.arange", "int32", E, E - 1, compared(
-        14, [(ALL, [0])], BYTE, lambda x: torch.arange(len(x), dtype=torch.int32, device=x.device), lambda i, j, x: torch.arange(i, j, device=x.device)))],
+        14, [(ALL, [0])], BYTE, lambda x: torch.arange(len(x), dtype=torch.int32, device=x.device),
+        lambda i, j, x: torch.arange(i, j, device=x.device)))],
     "elementwise": [
-        ("torch.Tensor.fill_", "int8", E, E - 1, compared(10, [(ALL, SEVEN)], BYTE, lambda x: torch.empty_like(x).fill_(5), lambda i, j, x: x[:1] * 0 + 5, 1)),
-        ("torch.Tensor.copy_", "int8", E, E - 1, compared(10, [(ALL, SEVEN)], BYTE, lambda x: torch.empty_like(x).copy_(x), lambda i, j, x: x[i:j], 1)),
+        ("torch.Tensor.fill_", "int8", E, E - 1, compared(10, [(ALL, SEVEN)], BYTE, lambda x: torch.empty_like(x).fill_(5), lambda i, j, x: 5, 1)),
+        ("torch.Tensor.clone", "int8", E, E - 1, compared(10, [(ALL, SEVEN)], BYTE, lambda x: x.clone(), lambda i, j, x: x[i:j], 1)),
         ("torch.add", "int8", E, E - 1, compared(10, [(ALL, SEVEN)], BYTE, lambda x: x + 40, lambda i, j, x: x[i:j].int() + 40, 1))],
     "softmax": [("torch.softmax", "bf16_16384x131072", E >> 17, (E >> 17) - 1, compared(
         12, [((N, 1 << 17), [0])], BRAIN, lambda x: torch.softmax(x, 1), lambda i, j, x: torch.full((), 2.0**-17, device=x.device)))],
@@ -358,18 +347,19 @@ ROWS_OF_ARMS: Dict[str, List[Tuple[str, str, int, int, Work]]] = {
     "layer_norm_gradients": [(NORM, "fp32_65537x4x8_backward", 65537, 65536, norm_gradients(True))],
     "layer_norm_gradient_of_bias": [(NORM, "fp32_65537x4x8_backward_bias", 65537, 65536, norm_gradients(False))],
     "layer_norm": [
-        (NORM, "fp16_1048576x2048", E >> 11, (E >> 11) - 1, norm(functional("layer_norm", (2048,)), False)),
-        (NORM, "fp16_1048576x2048_backward", E >> 11, (E >> 11) - 1, norm(functional("layer_norm", (2048,)), True))],
-    "rms_norm_backward": [(F + "rms_norm", "fp16_1048576x2048_backward", E >> 11, (E >> 11) - 1, norm(functional("rms_norm", (2048,), eps=1e-5), True))],
-    "group_norm_backward": [(F + "group_norm", "fp16_1048576x2048_backward", E >> 11, (E >> 11) - 1, norm(functional("group_norm", 32), True))],
+        (NORM, "fp16_1048576x2048", E >> 11, (E >> 11) - 1, norm(lambda x: fn.layer_norm(x, (2048,)), False)),
+        (NORM, "fp16_1048576x2048_backward", E >> 11, (E >> 11) - 1, norm(lambda x: fn.layer_norm(x, (2048,)), True))],
+    "rms_norm_backward": [(F + "rms_norm", "fp16_1048576x2048_backward", E >> 11, (E >> 11) - 1, norm(
+        lambda x: fn.rms_norm(x, (2048,), eps=1e-5), True))],
+    "group_norm_backward": [(F + "group_norm", "fp16_1048576x2048_backward", E >> 11, (E >> 11) - 1, norm(lambda x: fn.group_norm(x, 32), True))],
     "batches_of_65536": [
         (BMM, "fp32_65536x8x8", 65536, 65535, in_halves((8, 8), lambda x: torch.bmm(x, x))),
         ("torch.triu", "fp32_65536x8x8", 65536, 65535, in_halves((8, 8), lambda x: torch.triu(x))),
-        (F + "interpolate", "fp32_65536x4x4", 65536, 65535, in_halves((1, 4, 4), functional("interpolate", scale_factor=2))),
-        (F + "avg_pool2d", "fp32_65536x4x4", 65536, 65535, in_halves((1, 4, 4), functional("avg_pool2d", 2))),
-        ("torch.index_select", "fp32_65536x8x8", 65536, 65535, in_halves((8, 8), lambda x: x.index_select(2, torch.tensor([7, 0], device=x.device))))],
-    "one_query": [(F + "scaled_dot_product_attention", "bf16_1_by_65536_backward", 65536, 65535, one_query(False)),
-                  (F + "scaled_dot_product_attention", "bf16_1_by_65536_backward_cudnn", 65536, 1024, one_query(True))],
+        (F + "interpolate", "fp32_65536x4x4", 65536, 65535, in_halves((1, 4, 4), lambda x: fn.interpolate(x, scale_factor=2))),
+        (F + "avg_pool2d", "fp32_65536x4x4", 65536, 65535, in_halves((1, 4, 4), lambda x: fn.avg_pool2d(x, 2))),
+        ("torch.index_select", "fp32_65536x8x8", 65536, 65535, in_halves((8, 8), lambda x: x.index_select(2, torch.tensor([7, 0]).to(x.device))))],
+    "one_query": [(F + "scaled_dot_product_attention", "bf16_1_by_65536_backward", 65536, 65535, one_query(False))],
+    "one_query_by_cudnn": [(F + "scaled_dot_product_attention", "bf16_1_by_65536_backward", 65536, 1024, one_query(True))],
 }
 ARMS: Dict[str, List[Step]] = {
     name: [sized(api, variant, work, first, last) for api, variant, first, last, work in rows] for name, rows in ROWS_OF_ARMS.items()

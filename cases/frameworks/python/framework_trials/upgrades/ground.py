@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple, Union
 
 import torch
@@ -20,6 +21,16 @@ OTHERS = 256 * MIB  # bytes of one allocation of others
 Seen = Union[Optional[bool], Tuple[Optional[bool], Dict[str, Any]]]
 # What the rows from the first to before the last of a tensor must be.
 Wanted = Callable[[int, int], torch.Tensor]
+
+
+class Functions:
+    """torch.nn.functional, which a stand-in for PyTorch may lack."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(torch.nn.functional, name)
+
+
+fn = Functions()
 
 
 class Step(NamedTuple):
@@ -44,7 +55,7 @@ def stepwise(steps: Sequence[Step]) -> Callable[[World], None]:
                 raise SetUpFailed(f"the control of {step.api} {step.variant} gives wrong numbers")
             let_go()
         for step in steps:
-            world.trial.observe(step.api, step.variant, lambda step=step: step.work(world), kind_of_text=True)
+            world.trial.observe(step.api, step.variant, functools.partial(step.work, world), kind_of_text=True)
             try:
                 let_go()
             except RuntimeError:
