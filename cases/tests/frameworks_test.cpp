@@ -236,6 +236,33 @@ run(Step("torch.bmm", "made_up", work))
                                                    {"text", "sizes N and N of two matrices that canno"}}));
 }
 
+TEST(result_by_a_route, is_right_where_it_is_that_of_float64_and_says_what_became_of_denormals) {
+  std::vector<nlohmann::json> ends;
+  for (const nlohmann::json& frame : frames_of_steps(R"py(
+from framework_trials.upgrades import routes
+def step(becomes, function, given):
+    routes.ROUTES[function + given] = lambda op: lambda *x: becomes(op(*x))
+    run(Step("torch.mm", "made_up", lambda w: routes.by_route(w, function, given, route=function + given)))
+product, smallest, normal = "7x9 by 9x5", "denormals_-149_by_one", "denormals_-126_by_one"
+step(lambda found: found, "torch.mm", product)
+step(lambda found: found.index_fill(0, torch.tensor([6]), 99), "torch.mm", product)
+step(lambda found: found, "torch.bmm", "nan_row")
+step(lambda found: found.nan_to_num(), "torch.bmm", "nan_row")
+step(lambda found: found, "torch.mm", smallest)
+step(lambda found: found * 0, "torch.mm", smallest)
+step(lambda found: found + 1, "torch.mm", smallest)
+step(lambda found: found * 0, "torch.mm", normal)
+)py"))
+    if (frame.at("t") == "end") ends.push_back(frame);
+  if (ends.empty()) GTEST_SKIP() << "/usr/bin/python3 has no PyTorch";
+  std::vector<std::string> said;
+  for (const nlohmann::json& end : ends)
+    said.push_back(end.at("numbers").get<std::string>() +
+                   (end.contains("facts") ? " " + end.at("facts").at("result").get<std::string>() : ""));
+  EXPECT_THAT(said, testing::ElementsAre("right", "wrong", "right", "wrong", "right kept", "right zeros",
+                                         "wrong other", "wrong zeros"));
+}
+
 /// Reports of a trial that forks in the way `how` and does this in the child.
 std::string reported_of_forked(const std::string& how) {
   const std::string script = "import sys; sys.path.insert(0, '" FRAMEWORKS R"py(')

@@ -3,14 +3,16 @@
 """A cell: a fault, an operation of a framework, and a remedy or none. An arm's name says which: OPERATION[.WORD...][+REMEDY]."""
 from __future__ import annotations
 
+import importlib
 import multiprocessing
 import os
 import select
 import signal
 import threading
 import time
+from contextlib import nullcontext
 from dataclasses import dataclass, field
-from typing import Any, Callable, Dict, List, Optional
+from typing import Any, Callable, Dict, List, Optional, Sequence
 
 from framework_trials.driver import MIB, Driver, OtherProcess
 from framework_trials.protocol import NotProvoked, SetUpFailed, Trial, error_of_shared_runtime
@@ -254,6 +256,27 @@ def alone(name: str, then_next: bool = True, sample: bool = True) -> Callable[[W
     return arm
 
 
+def by_arguments(api: str, work: Callable[[Any], Any], arguments: Sequence[Any], on: Callable[[World], Any] = nullcontext) -> Callable[[World], None]:
+    """A step for each argument of `work`: where it cannot fail, and where it can. `on`: a context that chooses the device."""
+
+    def arm(world: World) -> None:
+        world.framework.start(world)
+        for argument in arguments:
+            with on(world):
+                world.trial.observe(api, str(argument), lambda argument=argument: work(argument), kind_of_text=True)
+        attempt(world, world.framework.operations[world.framework.next_product], "next")
+
+    return arm
+
+
+def part_of(name: str) -> Any:
+    """A module that a release of a framework may lack."""
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        raise NotProvoked(f"{name} cannot be imported: {error}") from None
+
+
 def in_thread(work: Callable[[], Optional[bool]]) -> Optional[bool]:
     """What `work` returns or raises in a thread of its own."""
     found: Dict[str, Any] = {}
@@ -299,8 +322,9 @@ def forked_then_spawned(world: World) -> None:
     world.trial.observe(api, "spawned", lambda: spawned(world))
 
 
-def spawned(world: World) -> Optional[bool]:
-    context = multiprocessing.get_context("spawn")
+def spawned(world: World, method: str = "spawn") -> Optional[bool]:
+    """A product in a process that Python starts by `method`."""
+    context: Any = multiprocessing.get_context(method)
     ours, theirs = context.Pipe()
     product = world.framework.product_in_new_process
     process = context.Process(target=answer_parent, args=(theirs, product, world.trial.device, world.trial.seed))

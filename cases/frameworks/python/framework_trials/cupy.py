@@ -4,15 +4,16 @@
 from __future__ import annotations
 
 import gc
+from functools import partial
 from typing import Any, Callable, Dict, List, Optional, Tuple
 
 import cupy
 import cupy.linalg
 import numpy
 
-from framework_trials.cells import FORKED_CHILD, Framework, Operation, Remedy, World, alone, attempt, in_thread
+from framework_trials.cells import FORKED_CHILD, Framework, Operation, Remedy, World, alone, attempt, by_arguments, in_thread
 from framework_trials.faults import FAULTS
-from framework_trials.numbers import same, small_integers
+from framework_trials.numbers import dot_beyond, same, small_integers, sum_beyond, take_beyond
 from framework_trials.protocol import NotProvoked, error_of_shared_runtime
 from framework_trials.tables import table_of
 
@@ -339,6 +340,50 @@ def asynchronous_pool(world: World) -> None:
     cupy.cuda.set_allocator(getattr(world, "pool").malloc)
 
 
+# ---- what an upgrade may change: a function, and by which arguments it cannot and can fail ----
+
+
+def argmax_beyond(size: int) -> bool:
+    x = cupy.zeros(size, numpy.int8)
+    x[-1] = 1
+    return int(x.argmax()) == size - 1
+
+
+def cumsum_beyond(size: int) -> bool:
+    found = cupy.ones(size, numpy.int8).cumsum(dtype=numpy.int64)
+    return int(found[-1]) == size and same(found[:: 1 << 16].get(), numpy.arange(1, size + 1, 1 << 16))
+
+
+def einsum_layout(subscripts: str) -> Any:
+    numbers = [numpy.arange(33 * 48).reshape(33, 48) % 7 - 3.0, numpy.arange(48 * 17).reshape(48, 17) % 5 - 2.0]
+    found = cupy.einsum(subscripts, *(cupy.asarray(n.astype(numpy.float32)) for n in numbers))
+    return same(found.get(), numpy.einsum(subscripts, *numbers)), {"strides": list(found.strides), "type": str(found.dtype)}
+
+
+class Exported:
+    """An array of another package, which has the memory of `array` and tells no more of it."""
+
+    def __init__(self, array: Any) -> None:
+        self.array, self.__cuda_array_interface__ = array, array.__cuda_array_interface__
+
+
+def imported(which: str) -> bool:
+    numbers = numpy.arange(33 * 48.0).reshape(33, 48)
+    array = cupy.asarray(numbers)
+    pair = (array[::2, ::-3], numbers[::2, ::-3]) if which == "strided" else (array, numbers)
+    return same((cupy.asarray(Exported(pair[0])) * 2).get(), 2 * pair[1])
+
+
+UPGRADES: Dict[str, Tuple[str, Callable[[Any], Any], Tuple[Any, ...]]] = {
+    "upgrades_beyond/dot": ("cupy.dot", partial(dot_beyond, cupy), (65535, 65536)),
+    "upgrades_beyond/sum": ("cupy.sum", partial(sum_beyond, cupy), (65535, 65536)),
+    "upgrades_beyond/argmax": ("cupy.argmax", argmax_beyond, ((1 << 31) - 1, (1 << 31) + 1)),
+    "upgrades_beyond/cumsum": ("cupy.cumsum", cumsum_beyond, ((1 << 31) - 1, 1 << 31)),
+    "upgrades_beyond/take": ("cupy.take", partial(take_beyond, cupy), ((1 << 21) - 9, 1 << 21)),
+    "upgrades/einsum": ("cupy.einsum", einsum_layout, ("ij,jk->ik", "ij,jk->ki", "ij,jk->i")),
+    "upgrades/array_interface": ("cupy.asarray", imported, ("dense", "strided")),
+}
+
 OPERATIONS: Dict[str, Any] = {
     "matmul": Matmul,
     "later_matmul": LaterMatmul,
@@ -391,6 +436,7 @@ FRAMEWORK = Framework(
         "capture/synchronise": captured(synchronise, "synchronise"),
         "capture/allocation": captured(allocate, "allocation"),
         "capture/allocation+before": captured(allocate, "allocation", "make the arrays before the capture", KernelReplay),
+        **{name: by_arguments(*row) for name, row in UPGRADES.items()},
         **FORKED_CHILD,
     },
     start=start,

@@ -4,15 +4,16 @@
 from __future__ import annotations
 
 import gc
+from functools import partial
 from typing import Any, Callable, Dict, List, Optional, Tuple
 
 import jax
 import jax.numpy
 import numpy
 
-from framework_trials.cells import FORKED_CHILD, Framework, Operation, Remedy, World, alone, in_thread
+from framework_trials.cells import FORKED_CHILD, Framework, Operation, Remedy, World, alone, by_arguments, in_thread, part_of
 from framework_trials.faults import FAULTS
-from framework_trials.numbers import generator_of, same, small_integers
+from framework_trials.numbers import dot_beyond, generator_of, same, small_integers, sum_beyond, take_beyond
 from framework_trials.protocol import NotProvoked
 from framework_trials.tables import table_of
 
@@ -311,6 +312,52 @@ def drop(world: World) -> None:
     gc.collect()
 
 
+# ---- what an upgrade may change: a function, and by which arguments it cannot and can fail ----
+
+
+def batch_of_products(batch: int) -> bool:
+    a, b = (numpy.arange(batch * 32).reshape(batch, *shape) * step % 7 - 3.0 for shape, step in (((4, 8), 3), ((8, 4), 5)))
+    found = jax.vmap(lambda x, y: jax.lax.dot_general(x, y, (((1,), (0,)), ((), ()))))(*(jax.numpy.asarray(n, numpy.float32) for n in (a, b)))
+    return same(found, a @ b)
+
+
+def by_precision(precision: str) -> Any:
+    """Factors of 13 bits: TF32 keeps 11 of them."""
+    a, b = numpy.full((64, 64), 1 + 2.0**-12), numpy.eye(64)
+    found = numpy.asarray(jax.numpy.dot(*(jax.numpy.asarray(n, numpy.float32) for n in (a, b)), precision=precision))
+    kept = same(found, a)
+    return kept or precision != "highest" and same(found, numpy.ones((64, 64))), {"result": "kept" if kept else "rounded"}
+
+
+def dot_of_dot(warps: int) -> bool:
+    pallas, triton = part_of("jax.experimental.pallas"), part_of("jax.experimental.pallas.triton")
+
+    def kernel(a: Any, b: Any, c: Any, out: Any) -> None:
+        first = jax.numpy.dot(a[...], b[...], preferred_element_type=jax.numpy.float32).astype(jax.numpy.bfloat16)
+        out[...] = jax.numpy.dot(first, c[...], preferred_element_type=jax.numpy.float32)
+
+    numbers = [numpy.arange(64 * 128).reshape(shape) * step % 3 - 1.0 for shape, step in (((64, 128), 1), ((128, 64), 5), ((64, 128), 7))]
+    made = jax.ShapeDtypeStruct((64, 128), jax.numpy.float32)
+    call = pallas.pallas_call(kernel, out_shape=made, compiler_params=triton.CompilerParams(num_warps=warps))
+    return same(call(*(jax.numpy.asarray(n, jax.numpy.bfloat16) for n in numbers)), numbers[0] @ numbers[1] @ numbers[2])
+
+
+def attention_of_ones(length: int) -> bool:
+    attention = part_of("jax.experimental.pallas.ops.gpu.attention")
+    ones = jax.numpy.ones((1, length, 2, 64), jax.numpy.bfloat16)
+    return same(attention.mha(ones, ones, ones, segment_ids=None, num_warps=8), numpy.ones((1, length, 2, 64)))
+
+
+UPGRADES: Dict[str, Tuple[str, Callable[[Any], Any], Tuple[Any, ...]]] = {
+    "upgrades_beyond/dot": ("jax.numpy.dot", partial(dot_beyond, jax.numpy), (65535, 65536)),
+    "upgrades_beyond/sum": ("jax.numpy.sum", partial(sum_beyond, jax.numpy), (65535, 65536)),
+    "upgrades_beyond/take": ("jax.numpy.take", partial(take_beyond, jax.numpy), ((1 << 21) - 9, 1 << 21)),
+    "upgrades/vmap": ("jax.lax.dot_general", batch_of_products, (65535, 65536)),
+    "upgrades/precision": ("jax.numpy.dot", by_precision, ("highest", "tensorfloat32", "bfloat16")),
+    "upgrades/pallas_dots": ("jax.experimental.pallas.pallas_call", dot_of_dot, (4, 8)),
+    "upgrades/pallas_attention": ("jax.experimental.pallas.ops.gpu.attention.mha", attention_of_ones, (128, 256)),
+}
+
 OPERATIONS: Dict[str, Any] = {
     "matmul": Matmul,
     "later_matmul": LaterMatmul,
@@ -362,6 +409,7 @@ FRAMEWORK = Framework(
     arms={
         **{"operations/" + name: alone(name) for name in OPERATIONS},
         "index_out_of_range/take": alone("take"),
+        **{name: by_arguments(*row, on=lambda world: jax.default_device(device_of(world))) for name, row in UPGRADES.items()},
         **FORKED_CHILD,
     },
     start=start,

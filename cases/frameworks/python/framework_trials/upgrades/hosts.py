@@ -1,0 +1,67 @@
+# SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+# SPDX-License-Identifier: Apache-2.0
+"""What differs between hosts and not between GPUs: how processes start, two cuBLAS, warm caches, groups of one process, own kernels."""
+from __future__ import annotations
+
+import ctypes
+import shutil
+import tempfile
+from typing import List
+
+import torch
+
+from framework_trials.cells import World
+from framework_trials.protocol import NotProvoked
+from framework_trials.pytorch_numbers import device_of, small_integers
+from framework_trials.upgrades.ground import Seen
+from framework_trials.upgrades.routes import by_route, cold_caches, rotated
+from framework_trials.upgrades.values import Tensor, alike, inputs_of
+
+
+def own_kernel(world: World) -> Seen:
+    """The program's own in place of PyTorch's."""
+    calls: List[int] = []
+
+    def product(a: Tensor, b: Tensor) -> Tensor:
+        calls.append(1)
+        return (a[:, :, :, None] * b[:, None]).sum(2)
+
+    library = torch.library.Library("aten", "IMPL")  # whose kernels go with it
+    library.impl("bmm", product, "CPU" if device_of(world) == "cpu" else "CUDA")
+    a, b = inputs_of(world, "4x33x48 by 4x48x17")
+    return alike(torch.bmm(a.to(device_of(world)), b.to(device_of(world))), a @ b) and bool(calls)
+
+
+def second_cublas(world: World) -> Seen:
+    """A copy of PyTorch's cuBLAS, loaded by a path of its own, makes a handle; then PyTorch multiplies."""
+    first = by_route(world, "torch.mm", "65x96 by 96x80")
+    with open("/proc/self/maps", encoding="utf-8") as maps:
+        own = sorted({line.split(maxsplit=5)[-1].strip() for line in maps if "/libcublas.so" in line})
+    if not own:
+        raise NotProvoked("PyTorch has loaded no cuBLAS as a library")
+    with tempfile.TemporaryDirectory(prefix="cufault_") as folder:
+        other = ctypes.CDLL(shutil.copy(own[0], folder), mode=ctypes.RTLD_GLOBAL)
+    handle = ctypes.c_void_p()
+    status = other.cublasCreate_v2(ctypes.byref(handle)) or other.cublasDestroy_v2(handle)
+    return bool(first and by_route(world, "torch.mm", "65x96 by 96x80")), {"result": f"status {status}"}
+
+
+def group(world: World, backend: str, of_new: str) -> Seen:
+    """Of this process alone, and a new one within."""
+    distributed = torch.distributed
+    wanted = small_integers(world, 1000)
+    found = wanted.float().to("cpu" if of_new == "gloo" else device_of(world))
+    distributed.init_process_group(backend, store=distributed.HashStore(), rank=0, world_size=1)
+    distributed.all_reduce(found, group=distributed.new_group([0], backend=of_new))
+    distributed.destroy_process_group()
+    return alike(found, wanted)
+
+
+def cold_and_warm(world: World) -> Seen:
+    """Compiled twice with one cache: the second time the first one's graph is read."""
+    given, right = inputs_of(world, "2x8x1000x96 by 1000x48 by 1000x48"), True
+    with cold_caches():
+        for _ in range(2):
+            torch.compiler.reset()
+            right = right and alike(torch.compile(rotated)(*(t.float().to(device_of(world)) for t in given)), rotated(*given))
+    return right, {"result": "read" if torch._dynamo.utils.counters["inductor"]["fxgraph_cache_hit"] else "not read"}
