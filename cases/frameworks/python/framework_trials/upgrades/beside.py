@@ -38,13 +38,13 @@ def peak(variant: str, shape: Tuple[int, ...], outputs: int, dtype: torch.dtype,
     def work(world: World) -> Seen:
         x = torch.ones(shape, dtype=dtype, device=device_of(world), requires_grad=backward)
         kernel = torch.ones(outputs, shape[1], 3, 3, 3, dtype=dtype, device=x.device, requires_grad=backward)
-        torch.cuda.reset_peak_memory_stats()
-        before = torch.cuda.memory_allocated()
+        torch.cuda.reset_peak_memory_stats(x.device)
+        before = torch.cuda.memory_allocated(x.device)
         found = fn.conv3d(x, kernel, padding=1)
         if backward:
             found.backward(found.detach())
-        torch.cuda.synchronize()
-        taken = torch.cuda.max_memory_allocated() - before
+        torch.cuda.synchronize(x.device)
+        taken = torch.cuda.max_memory_allocated(x.device) - before
         world.trial.measure("peak memory over the result, " + variant.replace("_", " "), taken / (found.numel() * found.element_size()))
         return None
 

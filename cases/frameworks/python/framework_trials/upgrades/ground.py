@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, Dict, Iterator, NamedTuple, Optional, Sequence, Tuple, Union
 
 import torch
 
@@ -51,7 +51,8 @@ def stepwise(steps: Sequence[Step]) -> Callable[[World], None]:
     def arm(world: World) -> None:
         for step in steps:
             seen = step.control(world) if step.control else True
-            if (seen[0] if isinstance(seen, tuple) else seen) is False:
+            right, facts = seen if isinstance(seen, tuple) else (seen, {})
+            if right is False or "written_beyond" in facts:
                 raise SetUpFailed(f"the control of {step.api} {step.variant} gives wrong numbers")
             let_go()
         for step in steps:
