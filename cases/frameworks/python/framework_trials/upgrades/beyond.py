@@ -17,7 +17,7 @@ from framework_trials.upgrades.ground import Seen, Step, beside, cycle, differin
 
 E = 1 << 31
 N = -1  # in a shape: the size that is tried
-THREE, FIVE, SEVEN, ELEVEN, THIRTEEN, RING = range(-1, 2), range(-2, 3), range(-3, 4), range(-5, 6), range(-6, 7), range(-63, 64)
+FIVE, SEVEN, ELEVEN, THIRTEEN, RING = range(-2, 3), range(-3, 4), range(-5, 6), range(-6, 7), range(-63, 64)
 HALF, BRAIN, SINGLE, BYTE, LONG, BOOL = torch.float16, torch.bfloat16, torch.float32, torch.int8, torch.int64, torch.bool
 Work = Callable[[World, int], Seen]
 Call = Callable[..., Any]
