@@ -334,6 +334,45 @@ cells.run_cell(cells.World(trial, framework, None), "fault")
   EXPECT_THAT(found_nothing, AllOf(HasSubstr("torch.nn.Embedding"), HasSubstr("torch.matmul")));
 }
 
+TEST(remedy_of_a_framework, that_raises_is_a_step_of_the_trial_and_one_that_works_is_none) {
+  const auto said_with = [](const std::string& does, const std::string& api = "torch.cuda.empty_cache") {
+    return reported_of_forked(R"py(
+from framework_trials import server
+class Product(cells.Operation):
+    api, variant = "torch.matmul", "fp32"
+    def __call__(self):
+        raise RuntimeError("an illegal memory access was encountered")
+class AcceleratorError(RuntimeError):
+    pass
+def after(world):
+    )py" + does + R"py(
+said = {"free": {"words": "torch.cuda.empty_cache()", "api": ")py" +
+                              api + R"py("}}
+server.framework_of = lambda family: cells.Framework({"remedies": said}, {"matmul": Product}, {"fault": lambda world: None},
+                                                     {"free": cells.Remedy(after=after)}, next_product="matmul")
+trial.case, trial.arm = "pytorch.fault", "matmul+free"
+server.part(trial)
+)py");
+  };
+  const std::string steps = R"("api": "torch.cuda.empty_cache", "variant": "remedy")";
+  const std::string raised =
+      said_with("raise AcceleratorError('CUDA error: an illegal memory access was encountered')");
+  const auto step = raised.find(steps);
+  ASSERT_NE(step, raised.npos) << raised;
+  EXPECT_LT(raised.find(R"("t": "apply")"), step);
+  EXPECT_THAT(raised.substr(step),
+              AllOf(HasSubstr(R"("exception": "AcceleratorError")"), HasSubstr(R"("api": "torch.matmul")")))
+      << "the operation is tried all the same";
+  EXPECT_THAT(raised, Not(HasSubstr("harness_failed")));
+  EXPECT_THAT(said_with("pass"), AllOf(Not(HasSubstr(steps)), Not(HasSubstr("harness_failed"))));
+  for (const auto& [does, how] :
+       {std::pair{"raise protocol.SetUpFailed('no')", R"("harness_failed", "why": "no")"},
+        {"raise protocol.NotProvoked('no')", R"("not_provoked", "why": "no")"}})
+    EXPECT_THAT(said_with(does), AllOf(HasSubstr(how), Not(HasSubstr(steps))));
+  EXPECT_THAT(said_with("raise ValueError('ours')", ""), HasSubstr("harness_failed"))
+      << "a remedy that calls no function of the framework";
+}
+
 /// Packages of a folder in place of the frameworks.
 class fakes_of_frameworks : public testing::Test {
  protected:

@@ -12,6 +12,7 @@ import threading
 import time
 from contextlib import nullcontext
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Callable, Dict, List, Optional, Sequence
 
 from framework_trials.driver import MIB, Driver, OtherProcess
@@ -145,6 +146,7 @@ class Remedy:
     operation: str = ""
     # From the table of the framework:
     words: str = ""
+    api: str = ""  # the framework's function that it calls, which may raise
     in_place: bool = False  # from the start: a variable of the arm, or `before`
     diagnosis: bool = False  # shows which call fails, and clears nothing
 
@@ -171,7 +173,7 @@ class Framework:
         for name, said in self.table["remedies"].items():
             if name in self.remedies or "environment" in said:
                 remedy = self.remedies.setdefault(name, Remedy())
-                remedy.words = said.get("words", "")
+                remedy.words, remedy.api = said.get("words", ""), said.get("api", "")
                 remedy.in_place, remedy.diagnosis = said.get("in_place", False), said.get("diagnosis", False)
 
 
@@ -196,9 +198,25 @@ def run_cell(world: World, fault: str) -> None:
     elif not remedy.in_place:
         world.trial.apply(remedy.words)
         if remedy.after:
-            remedy.after(world)
+            put_in_place(world, remedy, remedy.after)
         world.sample("after the remedy")
         attempt(world, framework.operations[remedy.operation] if remedy.operation else operation)
+
+
+def put_in_place(world: World, remedy: Remedy, after: Callable[[World], None]) -> None:
+    """A remedy that raises does so as a step; one that works is none."""
+    try:
+        after(world)
+    except (NotProvoked, SetUpFailed):
+        raise
+    except Exception as error:  # pylint: disable=broad-except
+        if not remedy.api:
+            raise
+        world.trial.observe(remedy.api, "remedy", partial(throw, error))
+
+
+def throw(error: Exception) -> None:
+    raise error
 
 
 def fail(world: World, fault: str, remedy: Optional[Remedy]) -> "Operation | type":

@@ -327,10 +327,7 @@ def prove(world: World) -> str:
     if not torch.cuda.is_initialized() or getattr(world, "only_in_children", False):
         return "none"
     gc.collect()
-    try:
-        torch.cuda.empty_cache()
-    except RuntimeError:
-        return "damaged"
+    torch.cuda.empty_cache()
     numbers = torch.arange(1000, device=device_of(world))
     return "usable" if int((numbers * 2).sum().cpu()) == 999_000 else "damaged"
 

@@ -128,9 +128,9 @@ def check(family: str) -> int:
     made = {"operations/" + name for name in framework.operations}  # an arm of Python's for each
     wrong += [f"no arm for {kind} {name}" for kind in ("operation", "fault", "remedy") for name in sorted(set(has[kind]) - used[kind])]
     wrong += [f"no row for arm {name}" for name in sorted(set(framework.arms) - arms - made) if not name.endswith("/control")]
-    wrong += [f"no function {operation.api}" for operation in framework.operations.values() if operation.api not in framework.table["functions"]]
-    of_steps = {step.api for arm in framework.arms.values() for step in getattr(arm, "steps", ())}
-    wrong += [f"no function {api}" for api in sorted(of_steps - set(framework.table["functions"]))]
+    called = [what.api for what in (*framework.operations.values(), *framework.remedies.values()) if what.api]
+    called += [step.api for arm in framework.arms.values() for step in getattr(arm, "steps", ())]
+    wrong += [f"no function {api}" for api in dict.fromkeys(called) if api not in framework.table["functions"]]
     tell("\n".join(wrong))
     return 0
 
