@@ -22,37 +22,75 @@
 namespace cufault {
 namespace {
 
-/// A baseline proves something only where each of its frameworks can be imported.
-void require_baseline(const python_environment& python, const std::filesystem::path& path) {
-  for (const auto& [family, why] : python.imports())
-    if (!why.empty())
-      throw usage_error(fmt::format("--baseline-python {}: {}; repair it, or name cases of other frameworks",
-                                    path.string(), why));
-  if (python.imports().empty())
-    throw usage_error(
-        fmt::format("--baseline-python {}: it has no framework of the cases that are to run", path.string()));
+/// Why the framework of a Python cannot be compared with that of the other; "" if it can.
+std::string what_breaks(const python_environment& python, const python_environment& other,
+                        const std::string& family) {
+  if (const std::string& why = python.imports().at(family); !why.empty()) return why;
+  const auto none = python.no_gpu().find(family), there = other.imports().find(family);
+  const bool other_has =
+      there != other.imports().end() && there->second.empty() && !other.no_gpu().contains(family);
+  return none != python.no_gpu().end() && other_has ? none->second : std::string();
 }
 
-/// Where nothing that the baseline has can be imported, nothing has to run. The reason of one of them.
+bool needs_no_gpu(const selected_case& s) {
+  return std::ranges::any_of(
+      s.arms, [](const arm* a) { return a->needs == need::host && a->kind != arm_kind::control; });
+}
+
+/// A baseline proves something only where each of its frameworks can be compared, and one of them can run.
+void require_baseline(const python_environment& python, const python_environment& candidate,
+                      const std::vector<selected_case>& selected, const std::filesystem::path& path) {
+  std::string idle = "it has no framework of the cases that are to run";
+  bool any = false;
+  for (const auto& [family, _] : python.imports()) {
+    if (const std::string why = what_breaks(python, candidate, family); !why.empty())
+      throw usage_error(fmt::format("--baseline-python {}: {}; repair it, or name cases of other frameworks",
+                                    path.string(), why));
+    const auto none = python.no_gpu().find(family);
+    if (none == python.no_gpu().end() || std::ranges::any_of(selected, [&](const selected_case& s) {
+          return s.what->name.starts_with(family + ".") && needs_no_gpu(s);
+        }))
+      any = true;
+    else
+      idle = none->second;
+  }
+  if (!any) throw usage_error(fmt::format("--baseline-python {}: {}", path.string(), idle));
+}
+
+/// Where nothing that the baseline has can be compared, nothing has to run. The reason of one of them.
 void require_candidate(const python_environment& python, const python_environment& baseline,
                        const std::filesystem::path& path) {
   std::string why = "it has no framework that the baseline has";
   for (const auto& [family, _] : baseline.imports()) {
-    const auto found = python.imports().find(family);
-    if (found == python.imports().end()) continue;
-    if (found->second.empty()) return;
-    why = found->second;
+    if (!python.imports().contains(family)) continue;
+    why = what_breaks(python, baseline, family);
+    if (why.empty()) return;
   }
   throw usage_error(fmt::format("gate: FAILED: --candidate-python {}: {}", path.string(), why), exit_gate);
 }
 
+/// Two environments that come to the same files are one.
+void require_two(const python_environment& baseline, const python_environment& candidate) {
+  nlohmann::json same;
+  for (const auto& [family, _] : baseline.imports()) {
+    nlohmann::json is = baseline.identity(family);
+    if (is["inodes"] != candidate.identity(family)["inodes"]) return;
+    same = std::move(is);
+  }
+  if (baseline.for_stack()["packages"] == candidate.for_stack()["packages"])
+    throw usage_error(fmt::format("gate: both Pythons import {}: that compares a thing with itself",
+                                  same.value("file", std::string())));
+}
+
 void print_packages(const python_environment& baseline, const python_environment& candidate) {
   std::array<record, 2> both;
-  (*both[0].stack)["python"] = baseline.for_stack();
-  (*both[1].stack)["python"] = candidate.for_stack();
+  for (const auto& [of, python] : {std::pair{&both[0], &baseline}, {&both[1], &candidate}}) {
+    (*of->stack)["python"] = python->for_stack();
+    for (const auto& [name, version] : python->keys()) (*of->stack)["keys"][name] = version;
+  }
   bool any = false;
   for (const stack_difference& d : stack_differences(both)) {
-    if (d.name.find('/') != std::string::npos && d.name != "python/python") continue;
+    if (d.name == "python/prefix" || baseline.keys().contains(d.name)) continue;
     fmt::print(std::cerr, "{}: {} -> {}\n", d.name == "python/python" ? "python" : d.name,
                d.values[0].empty() ? "absent" : d.values[0], d.values[1].empty() ? "absent" : d.values[1]);
     any = true;
@@ -74,26 +112,24 @@ int gate_pythons(const gate_arguments& arguments) {
   });
   const interrupt_guard guard;
   const int stop = guard.descriptor();
-  const auto families = families_asked(running);
-  const auto environment = [&](const std::filesystem::path& path) {
-    return python_environment(path, frameworks_folder(), families, running.where.device, stop,
-                              std::chrono::seconds(running.import_seconds));
-  };
-  python_environment baseline = environment(arguments.baseline_python);
-  require_baseline(baseline, arguments.baseline_python);
-  python_environment candidate = environment(arguments.candidate_python);
-  require_candidate(candidate, baseline, arguments.candidate_python);
-  print_packages(baseline, candidate);
+  const auto selected = select_cases(running, true);
+  auto both = python_environment::all({arguments.baseline_python, arguments.candidate_python},
+                                      frameworks_folder(), families_of(selected), running.where.device, stop,
+                                      std::chrono::seconds(running.import_seconds));
+  require_baseline(both[0], both[1], selected, arguments.baseline_python);
+  require_candidate(both[1], both[0], arguments.candidate_python);
+  require_two(both[0], both[1]);
+  print_packages(both[0], both[1]);
 
   std::vector<record> seen;
   std::vector<std::string> incomplete;
-  for (python_environment* python : {&baseline, &candidate}) {
-    const run_outcome outcome = run_cases_in(running, std::move(*python), stop);
+  for (python_environment& python : both) {
+    const run_outcome outcome = run_cases_in(running, std::move(python), stop);
     if (outcome.exit_code == exit_interrupted) return outcome.exit_code;
     if (outcome.record.empty())
       throw usage_error("gate: nothing to compare: no arm was selected; name other cases, or another --tier");
     const std::string which =
-        fmt::format("{}: {}", python == &baseline ? "baseline" : "candidate", outcome.record.string());
+        fmt::format("{}: {}", &python == both.data() ? "baseline" : "candidate", outcome.record.string());
     fmt::print(std::cerr, "{}\n", which);
     seen.push_back(load_record(outcome.record));
     if (!seen.back().complete) incomplete.push_back(which);

@@ -91,6 +91,7 @@ class run {
       (*record_.stack)["python"] = python_->for_stack();
       for (const auto& [name, version] : python_->keys()) (*record_.stack)["keys"][name] = version;
       options_.no_framework = [this](const arm& a) { return python_->why_not(a); };
+      for (const std::string& line : python_->doubts()) fmt::print(std::cerr, "cufault: {}\n", line);
       if (arguments_.where.cublas.empty()) tell_that_cublas_is_not_of_python();
     }
   }
@@ -404,11 +405,10 @@ int run_asked(const run_arguments& asked) {
   if (asked.devices.empty() && !asked.all_devices && ctest_allocates())
     arguments.devices = devices_from_ctest(asked.where, guard.descriptor());
   // All of them before anything runs: one that was typed wrongly is bad input.
-  std::vector<python_environment> pythons;
-  for (const std::filesystem::path& path : arguments.pythons)
-    pythons.emplace_back(path, frameworks_folder(), families,
-                         arguments.devices.empty() ? arguments.where.device : arguments.devices.front(),
-                         guard.descriptor(), std::chrono::seconds(arguments.import_seconds));
+  auto pythons =
+      python_environment::all(arguments.pythons, frameworks_folder(), families,
+                              arguments.devices.empty() ? arguments.where.device : arguments.devices.front(),
+                              guard.descriptor(), std::chrono::seconds(arguments.import_seconds));
   std::vector<int> codes;
   for (python_environment& python : pythons) {
     if (pythons.size() > 1) fmt::print(std::cout, "python: {}\n", python.path().string());

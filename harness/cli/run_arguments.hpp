@@ -44,7 +44,7 @@ struct run_arguments {
   std::pair<int, int> part{1, 1};  ///< only the first-th of so many parts of each case; controls are in all
   bool shuffle = false;            ///< cases, and arms within each, in an order drawn from the seed
   int wait_seconds = 10;
-  int import_seconds = 60;  ///< patience with the import of a framework
+  int import_seconds = 30;  ///< patience with the import of a framework
   int not_provoked_budget = 0;
   std::map<std::string, std::string>
       chosen;                     ///< values of CUDA_MODULE_LOADING and CUBLAS_WORKSPACE_CONFIG for trials

@@ -112,8 +112,9 @@ runner_options run_lane::options_for(const place& at, bool watches_memory, bool 
   if (!shares) return options;
   options.shared = &shared_;
   options.shared_command = [this, device = at.device](const arm& a) {
-    return a.framework.empty() ? with_libraries({"trials"}, device)
-                               : run_.python->command({"serve", "--device", std::to_string(device)});
+    return a.framework.empty()
+               ? with_libraries({"trials"}, device)
+               : run_.python->command({"serve", "--device", std::to_string(device)}, a.framework);
   };
   options.shared_request = [this](const failure_case& c, const arm& a, int repeat) {
     return shared_request(c, a, repeat);
@@ -132,8 +133,8 @@ std::vector<std::string> run_lane::trial_command(const failure_case& c, const ar
                                                  int device) const {
   const std::string seed = std::to_string(seed_of_trial(run_.seed, c, a, level, repeat));
   if (!a.framework.empty())
-    return run_.python->command(
-        {"trial", c.name, a.name, "--seed", seed, "--device", std::to_string(device)});
+    return run_.python->command({"trial", c.name, a.name, "--seed", seed, "--device", std::to_string(device)},
+                                a.framework);
   std::vector<std::string> own{"trial", c.name, a.name, "--stage", "0", "--seed", seed};
   if (level) {
     own.emplace_back("--level");

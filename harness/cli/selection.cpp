@@ -159,8 +159,4 @@ std::set<std::string> families_of(const std::vector<selected_case>& selected) {
   return families;
 }
 
-std::set<std::string> families_asked(const run_arguments& arguments) {
-  return families_of(select_cases(arguments, true));
-}
-
 }  // namespace cufault

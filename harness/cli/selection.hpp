@@ -28,8 +28,6 @@ std::vector<std::string> names_of_cases();
 /// Those that the arguments name, by case, family or CASE/ARM, or all of the tier; arms of frameworks where `frameworks`. With an arm come the
 /// controls of its case and what answers it. Empty where the tier or the part has none. Throws usage_error for a name of nothing.
 std::vector<selected_case> select_cases(const run_arguments& arguments, bool frameworks);
-/// Families of frameworks that the arms asked for need.
-std::set<std::string> families_asked(const run_arguments& arguments);
 /// Families of frameworks that these need.
 std::set<std::string> families_of(const std::vector<selected_case>& selected);
 /// "; --tier full would run NAME" for each name that alone was not enough.

@@ -4,6 +4,7 @@
 
 #include "harness/model/errors.hpp"
 #include "harness/run/lanes.hpp"
+#include "harness/system/library_file.hpp"
 #include "harness/system/process.hpp"
 #include "reports/base/json_input.hpp"
 #include "reports/model/frameworks.hpp"
@@ -47,6 +48,11 @@ std::string release_of(const std::string& version) {
   return release;
 }
 
+/// Whether a distribution of this name has the framework. CuPy's names the toolkit: cupy-cuda13x.
+bool has_framework(const std::string& name, const python_framework& f) {
+  return name == f.package || (f.name == "cupy" && name.starts_with("cupy-"));
+}
+
 /// Describes the end of a process that did not answer.
 std::string how_it_ended(const process_result& p) {
   const std::string how = p.how == ending::timed_out   ? "has not answered in time"
@@ -76,6 +82,24 @@ python_environment::python_environment(const std::filesystem::path& python,
                                        const std::filesystem::path& scripts,
                                        const std::set<std::string>& families, int device, int stop,
                                        std::chrono::milliseconds patience)
+    : python_environment(python, scripts, stop, patience) {
+  import_all({this, 1}, families, device, stop);
+}
+
+std::vector<python_environment> python_environment::all(const std::vector<std::filesystem::path>& pythons,
+                                                        const std::filesystem::path& scripts,
+                                                        const std::set<std::string>& families, int device,
+                                                        int stop, std::chrono::milliseconds patience) {
+  std::vector<python_environment> found;
+  for (const std::filesystem::path& python : pythons)
+    found.push_back(python_environment(python, scripts, stop, patience));
+  import_all(found, families, device, stop);
+  return found;
+}
+
+python_environment::python_environment(const std::filesystem::path& python,
+                                       const std::filesystem::path& scripts, int stop,
+                                       std::chrono::milliseconds patience)
     : python_(on_path(python)), script_(scripts / "run_trials.py"), patience_(patience) {
   std::string wrong, said;
   // Checks the program before it gets a script, which another program might misread.
@@ -92,7 +116,7 @@ python_environment::python_environment(const std::filesystem::path& python,
   } catch (const std::system_error& error) {
     wrong = error.what();
   }
-  if (wrong.empty()) wrong = ask({"probe"}, std::chrono::seconds(60), said, stop);
+  if (wrong.empty()) wrong = ask({"probe"}, patience_, said, stop);
   if (wrong.empty()) {
     *found_ = nlohmann::json::parse(said, nullptr, false);
     if (!found_->is_object()) wrong = "the process that looks at its packages said nothing";
@@ -100,31 +124,35 @@ python_environment::python_environment(const std::filesystem::path& python,
   if (!wrong.empty())
     throw input_error(fmt::format("{} is no usable Python 3: {}; give the path of an environment's Python",
                                   python.string(), wrong));
-  const nlohmann::json absent = found_->value("absent", nlohmann::json::array());
-  std::vector<std::string> there;
-  for (const std::string& family : families)
-    if (std::find(absent.begin(), absent.end(), family) == absent.end())
-      there.push_back(family);
-    else
-      absent_[family] = fmt::format("{} has no {}", python_.string(), named(family).title);
-  if (!there.empty()) import_all(there, device, stop);
 }
 
 /// Imports in parallel, because an import takes seconds.
-void python_environment::import_all(const std::vector<std::string>& families, int device, int stop) {
-  lanes imports(families.size(), [&](const std::string& family, int stopped) {
+void python_environment::import_all(std::span<python_environment> all, const std::set<std::string>& families,
+                                    int device, int stop) {
+  std::vector<std::pair<python_environment*, std::string>> there;
+  for (python_environment& each : all) {
+    const nlohmann::json absent = each.found_->value("absent", nlohmann::json::array());
+    for (const std::string& family : families)
+      if (std::find(absent.begin(), absent.end(), family) == absent.end())
+        there.emplace_back(&each, family);
+      else
+        each.absent_[family] = fmt::format("{} has no {}", each.python_.string(), named(family).title);
+  }
+  if (there.empty()) return;
+  lanes imports(there.size(), [&](const std::string& request, int stopped) {
+    const auto& [python, family] = there.at(std::stoul(request));
     nlohmann::json report;
     std::string said;
-    report["failed"] =
-        ask({"probe-import", family, "--device", std::to_string(device)}, patience_, said, stopped);
+    report["failed"] = python->ask({"probe-import", family, "--device", std::to_string(device)},
+                                   python->patience_, said, stopped);
     report["said"] = said;
     return report.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   });
-  std::map<std::size_t, std::string> asked;
-  for (const std::string& family : families) {
+  std::map<std::size_t, std::size_t> asked;
+  for (std::size_t i = 0; i < there.size(); ++i) {
     const std::size_t lane = imports.idle().value();
-    asked[lane] = family;
-    imports.ask(lane, family);
+    asked[lane] = i;
+    imports.ask(lane, std::to_string(i));
   }
   while (imports.busy()) {
     const auto answer = imports.next(stop);
@@ -133,17 +161,26 @@ void python_environment::import_all(const std::vector<std::string>& families, in
     const std::string failed = report.is_object() ? report.value("failed", std::string()) : answer->died;
     const nlohmann::json told = nlohmann::json::parse(
         report.is_object() ? report.value("said", std::string()) : std::string(), nullptr, false);
-    const std::string family = asked.at(answer->lane);
+    const auto& [python, family] = there.at(asked.at(answer->lane));
     const python_framework& f = named(family);
-    std::string& wrong = imports_[family];
+    std::string& wrong = python->imports_[family];
     if (!failed.empty() || !told.is_object())
       wrong =
           fmt::format("the process that imports {} {}", f.package, failed.empty() ? "said nothing" : failed);
     else if (told.contains("error"))
       wrong = told.value("error", std::string());
     else if (const std::string why = told.value("no_gpu", std::string()); !why.empty())
-      no_gpu_[family] = fmt::format("{} has no GPU: {}", f.title, why);
+      python->no_gpu_[family] = fmt::format("{} has no GPU: {}", f.title, why);
+    if (wrong.empty()) python->take_identity(f, told.value("is", nlohmann::json::object()));
   }
+}
+
+/// What was imported stands for what the metadata say.
+void python_environment::take_identity(const python_framework& f, const nlohmann::json& is) {
+  (*found_)["frameworks"][std::string(f.name)] = is;
+  if (!is.contains("metadata")) return;
+  for (auto& [name, version] : (*found_)["packages"].items())
+    if (has_framework(name, f)) version = is["version"];
 }
 
 /// Appends the process's report to `said`. Returns "" if it ended well, else how it ended.
@@ -172,7 +209,33 @@ std::string python_environment::why_not(const arm& a) const {
   return a.needs == need::gpu && none != no_gpu_.end() ? none->second : std::string();
 }
 
+nlohmann::json python_environment::identity(const std::string& family) const {
+  return found_->value(nlohmann::json::json_pointer("/frameworks/" + family), nlohmann::json::object());
+}
+
+std::vector<std::string> python_environment::doubts() const {
+  std::vector<std::string> lines;
+  for (const python_framework& f : python_frameworks) {
+    const nlohmann::json is = identity(std::string(f.name));
+    std::string line;
+    if (is.contains("metadata"))
+      line = fmt::format("; its metadata say {}", is["metadata"].get<std::string>());
+    for (const auto& folder : is.value("shadowed", nlohmann::json::array()))
+      line += fmt::format("; another is in {}", folder.get<std::string>());
+    if (!line.empty())
+      lines.push_back(fmt::format("{}: imported is {} {} of {}{}", python_.string(), f.package,
+                                  is.value("version", std::string("without a version")),
+                                  is.value("file", std::string()), line));
+  }
+  return lines;
+}
+
 std::string python_environment::cublas() const {
+  for (const python_framework& f : python_frameworks)
+    for (const auto& library : identity(std::string(f.name)).value("libraries", nlohmann::json::array()))
+      if (const std::filesystem::path path = library.get<std::string>();
+          path.filename().string().starts_with("libcublas.so"))
+        return path.parent_path();
   return found_->value("cublas", std::string());
 }
 
@@ -180,6 +243,17 @@ nlohmann::json python_environment::for_stack() const {
   nlohmann::json kept = *found_;
   kept.erase("absent");
   kept.erase("cublas");
+  if (!kept.contains("frameworks")) return kept;
+  for (auto& [family, is] : kept["frameworks"].items()) {
+    is.erase("inodes");
+    nlohmann::json libraries = nlohmann::json::object();
+    for (const auto& path : is.value("libraries", nlohmann::json::array())) {
+      const nlohmann::json file = library_file(path.get<std::string>());
+      libraries[file.value("soname", path.get<std::string>())] = {
+          {"path", path}, {"build_id", file.value("build_id", std::string("none"))}};
+    }
+    is["libraries"] = std::move(libraries);
+  }
   return kept;
 }
 
@@ -187,18 +261,20 @@ std::map<std::string, std::string> python_environment::keys() const {
   std::map<std::string, std::string> keys;
   const nlohmann::json packages = found_->value("packages", nlohmann::json::object());
   for (const python_framework& f : python_frameworks)
-    for (const auto& [name, version] : packages.items()) {
-      // CuPy's package names the toolkit: cupy-cuda13x.
-      const bool is_it = name == f.package || (f.name == "cupy" && name.starts_with("cupy-"));
-      if (!is_it || !version.is_string()) continue;
-      keys[std::string(f.name)] = release_of(version.get<std::string>());
-    }
+    if (const std::string family(f.name); identity(family).contains("version"))
+      keys[family] = release_of(identity(family)["version"]);
+    else
+      for (const auto& [name, version] : packages.items())
+        if (has_framework(name, f) && version.is_string()) keys[family] = release_of(version);
   return keys;
 }
 
-std::vector<std::string> python_environment::command(const std::vector<std::string>& words) const {
+std::vector<std::string> python_environment::command(const std::vector<std::string>& words,
+                                                     const std::string& family) const {
   std::vector<std::string> all{python_, "-B", script_};  // -B: write no bytecode
   all.insert(all.end(), words.begin(), words.end());
+  if (const nlohmann::json is = family.empty() ? nlohmann::json() : identity(family); !is.empty())
+    all.insert(all.end(), {"--is", is.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)});
   return all;
 }
 

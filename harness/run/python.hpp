@@ -11,10 +11,13 @@
 #include <filesystem>
 #include <map>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
 namespace cufault {
+
+struct python_framework;
 
 /// The given Python, and the frameworks of cases/frameworks in it. Each framework is imported in its own process.
 class python_environment {
@@ -24,24 +27,40 @@ class python_environment {
   /// frameworks. Forks: this process must be single-threaded.
   python_environment(const std::filesystem::path& python, const std::filesystem::path& scripts,
                      const std::set<std::string>& families, int device, int stop,
-                     std::chrono::milliseconds patience = std::chrono::seconds(60));
+                     std::chrono::milliseconds patience = std::chrono::seconds(30));
+  /// Several, whose frameworks are imported at the same time.
+  static std::vector<python_environment> all(const std::vector<std::filesystem::path>& pythons,
+                                             const std::filesystem::path& scripts,
+                                             const std::set<std::string>& families, int device, int stop,
+                                             std::chrono::milliseconds patience);
 
   /// Why no trial of an arm of a framework can run; "" if one can.
   [[nodiscard]] std::string why_not(const arm& a) const;
   [[nodiscard]] const std::filesystem::path& path() const { return python_; }
   /// For each requested family whose framework is installed: why its import failed; "" if it worked.
   [[nodiscard]] const std::map<std::string, std::string>& imports() const { return imports_; }
-  /// Folder of this Python's own cuBLAS (wheel or conda); "" without one: frameworks then use what the loader finds.
+  /// For each imported framework without a GPU: why.
+  [[nodiscard]] const std::map<std::string, std::string>& no_gpu() const { return no_gpu_; }
+  /// What the import of a family found (framework_trials/identity.py); {} where none was imported.
+  [[nodiscard]] nlohmann::json identity(const std::string& family) const;
+  /// A line for each framework of which the environment has another copy, or other metadata.
+  [[nodiscard]] std::vector<std::string> doubts() const;
+  /// Folder of the cuBLAS that an imported framework has loaded, else of this Python's own (wheel or conda); "" without one: frameworks then use what the loader finds.
   [[nodiscard]] std::string cublas() const;
-  /// {"python", "prefix", "packages": {name: version}}, for the stack of a record.
+  /// {"python", "prefix", "packages": {name: version}, "frameworks": {family: identity}}, for the stack of a record.
   [[nodiscard]] nlohmann::json for_stack() const;
   /// Keys of the stack, such as "pytorch" "2.11.0": the release alone, also for "2.11.0+cu130" and "2.11.0a0+git".
   [[nodiscard]] std::map<std::string, std::string> keys() const;
-  /// Command line that runs run_trials.py with these words.
-  [[nodiscard]] std::vector<std::string> command(const std::vector<std::string>& words) const;
+  /// Command line that runs run_trials.py with these words. `family`: a trial that finds another framework than the import did fails.
+  [[nodiscard]] std::vector<std::string> command(const std::vector<std::string>& words,
+                                                 const std::string& family = {}) const;
 
  private:
-  void import_all(const std::vector<std::string>& families, int device, int stop);
+  python_environment(const std::filesystem::path& python, const std::filesystem::path& scripts, int stop,
+                     std::chrono::milliseconds patience);
+  static void import_all(std::span<python_environment> all, const std::set<std::string>& families, int device,
+                         int stop);
+  void take_identity(const python_framework& f, const nlohmann::json& is);
   std::string ask(const std::vector<std::string>& words, std::chrono::milliseconds limit, std::string& said,
                   int stop) const;
   std::filesystem::path python_, script_;

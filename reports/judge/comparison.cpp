@@ -12,9 +12,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <ctime>
+#include <functional>
 #include <map>
 #include <set>
+#include <sstream>
 #include <string_view>
 #include <utility>
 
@@ -62,6 +65,40 @@ std::map<std::string, std::string> values_of(const nlohmann::json& stack) {
   const nlohmann::json flat = stack.flatten();
   for (const auto& [path, value] : flat.items()) values[path.substr(1)] = text_of(value);
   return values;
+}
+
+/// Adds what differs of what was imported: "pytorch/cudnn", "pytorch/libcudnn.so.9" by its build id. Metadata that say otherwise are told of
+/// equal stacks, too. Stacks of runs before 2026-11-29 say nothing of it.
+void add_imported(const std::string& path, std::vector<std::string> values,
+                  std::map<std::string, stack_difference>& to) {
+  constexpr std::string_view libraries = "/libraries/", build_id = "/build_id", metadata = "/metadata";
+  std::string name = path;
+  if (path.ends_with(metadata)) {
+    name = "metadata of " + path.substr(0, path.size() - metadata.size());
+  } else {
+    const bool lacks = std::ranges::count(values, std::string()) > 0;
+    if (lacks || std::ranges::adjacent_find(values, std::ranges::not_equal_to()) == values.end()) return;
+    if (path.ends_with("/file") || path.ends_with("/path") || path.find("/shadowed/") != path.npos) return;
+    if (path.ends_with(build_id))
+      name.erase(name.size() - build_id.size()).replace(name.find(libraries), libraries.size(), "/");
+  }
+  to[name] = {name, std::move(values)};
+}
+
+/// Whether a key or a package that differs says what an imported one is: nvidia-cudnn-cu13 of "pytorch/libcudnn_ops.so.9".
+bool is_said(const std::string& imported, const std::map<std::string, stack_difference>& packages,
+             const std::map<std::string, stack_difference>& keys) {
+  const auto slash = imported.find('/');
+  std::string member = imported.substr(slash + 1);
+  if (member == "version" || member == "git") return keys.contains(imported.substr(0, slash));
+  if (member.starts_with("lib")) member.erase(0, 3);
+  std::ranges::transform(member, member.begin(), [](unsigned char c) { return std::tolower(c); });
+  return std::ranges::any_of(packages, [&](const auto& package) {
+    std::istringstream words(package.first);
+    for (std::string word; std::getline(words, word, '-');)
+      if (!word.empty() && member.starts_with(word)) return true;
+    return false;
+  });
 }
 
 /// An arm of several records.
@@ -130,8 +167,9 @@ bool is_same(verdict v) {
 }
 
 std::vector<stack_difference> stack_differences(std::span<const record> records) {
-  std::map<std::string, stack_difference> packages, keys, rest;
-  constexpr std::string_view of_keys = "keys/", of_packages = "python/packages/";
+  std::map<std::string, stack_difference> packages, keys, imported, rest;
+  constexpr std::string_view of_keys = "keys/", of_packages = "python/packages/",
+                             of_imported = "python/frameworks/";
   std::vector<std::map<std::string, std::string>> each;
   std::set<std::string> paths;
   for (const record& r : records)
@@ -140,6 +178,10 @@ std::vector<stack_difference> stack_differences(std::span<const record> records)
     std::vector<std::string> values;
     for (auto& of : each) values.push_back(of[path]);
     if (path.starts_with("files/")) continue;
+    if (path.starts_with(of_imported)) {
+      add_imported(path.substr(of_imported.size()), std::move(values), imported);
+      continue;
+    }
     if (std::equal(values.begin() + 1, values.end(), values.begin())) continue;
     const bool key = path.starts_with(of_keys), package = path.starts_with(of_packages);
     const auto name = key ? path.substr(of_keys.size()) : package ? path.substr(of_packages.size()) : path;
@@ -156,7 +198,8 @@ std::vector<stack_difference> stack_differences(std::span<const record> records)
       }
       known->values[i] = std::move(d.values[1]);
     }
-  for (auto* group : {&packages, &keys, &rest})
+  std::erase_if(imported, [&](const auto& each) { return is_said(each.first, packages, keys); });
+  for (auto* group : {&packages, &imported, &keys, &rest})
     for (auto& [name, difference] : *group)
       if (group != &rest || !says_a_key(name, keys)) all.push_back(std::move(difference));
   return all;

@@ -535,6 +535,7 @@ failure_case operations_of_a_framework() {
   c.add_framework("bmm", arm_kind::fault, "products of a batch").timeout = std::chrono::seconds(5);
   c.add_framework("addmm", arm_kind::fault, "a product that is added");
   for (arm& a : c.arms) a.needs = need::host;
+  c.add_framework("on_a_gpu", arm_kind::fault, "a product that needs a GPU");
   c.share_process();
   return c;
 }

@@ -272,6 +272,52 @@ def act():
       << "one to look, one to fork from, and one for each trial";
 }
 
+/// What a fake torch does first: `before` in the process that looks, `then` in those of trials.
+std::string first_and_then(const std::string& before, const std::string& then) {
+  return "import ctypes, os\nhere = os.environ['PYTHONPATH'] + '/'\n"
+         "if not os.path.exists(here + 'seen'):\n    " +
+         before + "\nelse:\n    " + then + "\nopen(here + 'seen', 'w').close()\n";
+}
+
+TEST_F(frameworks, of_another_version_than_the_stack_says_fail_the_trial) {
+  const auto trial_with = [&](const std::string& then) {
+    fs::remove_all(folder / "records");
+    fs::remove(folder / "packages" / "seen");
+    quiet_torch("packages", "", first_and_then("__version__ = '2.11.0'", then));
+    run_frameworks({"pytorch.on_the_cpu"});
+    return trial_of("mixed_types");
+  };
+  const observation other = trial_with("__version__ = '2.14.1'");
+  EXPECT_EQ(other.ended, outcome::harness_failed);
+  EXPECT_EQ(other.why, "version of the imported torch is '2.14.1', and the stack says '2.11.0'");
+  EXPECT_TRUE(other.calls.empty());
+  const observation same = trial_with("__version__ = '2.11.0'");
+  EXPECT_EQ(same.ended, outcome::completed) << same.why;
+}
+
+TEST_F(frameworks, with_another_library_than_the_stack_says_fail_the_trial) {
+  for (const char* name : {"a", "b"}) {
+    fs::create_directories(folder / "packages" / name);
+    fs::copy_file(FAKE_DRIVER "/libcuda.so.1", folder / "packages" / name / "libcublas.so.13");
+  }
+  const auto loads = [](const std::string& name) {
+    return "ctypes.CDLL(here + '" + name + "/libcublas.so.13')";
+  };
+  const auto trial_with = [&](const std::string& then) {
+    fs::remove_all(folder / "records");
+    fs::remove(folder / "packages" / "seen");
+    quiet_torch("packages", "", first_and_then(loads("a"), then));
+    run_frameworks({"pytorch.on_the_cpu"});
+    return trial_of("mixed_types");
+  };
+  const observation other = trial_with(loads("b"));
+  EXPECT_EQ(other.ended, outcome::harness_failed);
+  EXPECT_EQ(other.why, fs::canonical(folder / "packages/b/libcublas.so.13").string() +
+                           " is in the process, and the stack says another libcublas.so.13");
+  for (const std::string& then : {loads("a"), loads("a") + "; " + loads("b"), std::string("pass")})
+    EXPECT_EQ(trial_with(then).ended, outcome::completed) << then;
+}
+
 TEST_F(frameworks, of_two_pythons_have_a_record_each) {
   quiet_torch("packages");
   quiet_torch("others");
@@ -359,6 +405,60 @@ TEST_F(gate_of_pythons, tells_first_which_packages_differ) {
   const auto report = nlohmann::json::parse(seen.stdout_text);
   EXPECT_EQ(report["stacks"][0]["name"], "torch");
   EXPECT_EQ(report["stacks"][0]["values"], nlohmann::json({"2.11.0", "2.12.0"}));
+}
+
+TEST_F(gate_of_pythons, tells_what_is_imported_where_the_metadata_are_of_another_folder) {
+  quiet_torch("before", "", "__version__ = '2.11.0'\n");
+  quiet_torch("after", "", "__version__ = '2.14.1'\n");
+  add_python("python_after", "after:" + (folder / "before").string());
+  const auto seen = gate();
+  EXPECT_THAT(
+      seen.stderr_text,
+      AllOf(HasSubstr("torch: 2.11.0 -> 2.14.1\n"), HasSubstr("metadata of pytorch: absent -> 2.11.0\n"),
+            HasSubstr("; its metadata say 2.11.0; another is in "), Not(HasSubstr("are equal"))));
+  const auto made = files(".jsonl");
+  ASSERT_EQ(made.size(), 2U);
+  EXPECT_EQ((*load_record(made[1]).stack)["keys"]["pytorch"], "2.14.1");
+  EXPECT_THAT(seen.stdout_text, Not(HasSubstr("stacks are equal")));
+}
+
+TEST_F(gate_of_pythons, refuses_two_that_import_the_same_files) {
+  const auto refused = [&] {
+    expect_refused(gate(), "both Pythons import " +
+                               fs::canonical(folder / "before/torch/__init__.py").string() +
+                               ": that compares a thing with itself");
+    EXPECT_TRUE(files(".jsonl").empty());
+  };
+  fs::remove_all(folder / "after");
+  fs::create_directory_symlink(folder / "before", folder / "after");
+  refused();
+  fs::remove(folder / "after");
+  fs::create_directories(folder / "after/torch");
+  fs::create_hard_link(folder / "before/torch/__init__.py", folder / "after/torch/__init__.py");
+  add_package("after", "torch", "2.11.0");
+  add_package("after", "numpy", "2.5.2");
+  refused();
+  add_package("after", "nvidia-cudnn-cu13", "9.24");
+  EXPECT_EQ(gate().exit_code, 0) << "the same torch beside another cuDNN is compared";
+}
+
+TEST_F(gate_of_pythons, refuses_one_without_cuda_where_the_other_has_a_gpu) {
+  const std::string has_gpu = "version.cuda = '13.0'\ncuda.is_available = staticmethod(lambda: True)\n";
+  const std::string why = "PyTorch has no GPU: this PyTorch was built without CUDA";
+  quiet_torch("before", has_gpu);
+  auto seen = gate();
+  EXPECT_EQ(seen.exit_code, 1);
+  EXPECT_THAT(seen.stderr_text,
+              HasSubstr("--candidate-python " + (folder / "python_after").string() + ": " + why));
+  quiet_torch("before");
+  quiet_torch("after", has_gpu);
+  seen = gate();
+  EXPECT_EQ(seen.exit_code, 2);
+  EXPECT_THAT(seen.stderr_text,
+              HasSubstr("--baseline-python " + (folder / "python_before").string() + ": " + why));
+  quiet_torch("after");
+  expect_refused(gate({"pytorch.operations/on_a_gpu"}), why);
+  EXPECT_TRUE(files(".jsonl").empty());
 }
 
 TEST_F(gate_of_pythons, fails_where_a_failure_is_another_one) {

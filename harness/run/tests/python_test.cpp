@@ -5,6 +5,7 @@
 
 #include "harness/system/process.hpp"
 #include "harness/system/temporary_folder.hpp"
+#include "reports/base/files.hpp"
 #include "reports/base/json_input.hpp"
 
 #include <fmt/format.h>
@@ -50,8 +51,8 @@ class python : public testing::Test {
     ASSERT_EQ(chmod((folder.path() / name).c_str(), 0755), 0);
   }
   /// A torch that can be imported as far as trials need.
-  void fake_torch(const std::string& begins) {
-    write("torch/__init__.py", begins + R"(
+  void fake_torch(const std::string& begins, const fs::path& where = {}) {
+    write(where / "torch/__init__.py", begins + R"(
 class version:
     cuda = None
 class Anything:
@@ -64,6 +65,16 @@ def __getattr__(name):
         raise AttributeError(name)
     return Anything()
 )");
+  }
+  /// A torch with a version, and metadata of a version, or none.
+  void release(const fs::path& where, const std::string& version, const std::string& metadata) {
+    fake_torch("__version__ = '" + version + "'\n", where);
+    if (!metadata.empty())
+      write(where / ("torch-" + metadata + ".dist-info") / "METADATA",
+            "Metadata-Version: 2.1\nName: torch\nVersion: " + metadata + "\n");
+  }
+  [[nodiscard]] std::string real(const fs::path& within) const {
+    return fs::canonical(folder.path() / within);
   }
   python_environment environment(const std::string& interpreter = "python",
                                  std::chrono::milliseconds patience = std::chrono::seconds(60)) {
@@ -183,6 +194,102 @@ TEST_F(python, tells_the_version_of_the_package_that_an_import_finds) {
   EXPECT_EQ(environment().for_stack()["packages"], (nlohmann::json{{"cupy-cuda13x", "14.0.1"}}));
 }
 
+TEST_F(python, of_a_folder_before_another_tells_what_is_imported_and_not_what_metadata_say) {
+  release("pack", "2.14.1+cu130", "");
+  release("base", "2.11.0+cu130", "2.11.0");
+  setenv("PYTHONPATH", fmt::format("{0}/pack:{0}/base", folder.path().string()).c_str(), 1);
+  const auto found = environment();
+  EXPECT_EQ(found.keys().at("pytorch"), "2.14.1");
+  const nlohmann::json stack = found.for_stack(), expected{{"version", "2.14.1+cu130"},
+                                                           {"file", real("pack/torch/__init__.py")},
+                                                           {"metadata", "2.11.0"},
+                                                           {"shadowed", {real("base/torch")}},
+                                                           {"libraries", nlohmann::json::object()}};
+  EXPECT_EQ(stack["frameworks"]["pytorch"], expected);
+  EXPECT_EQ(stack["packages"]["torch"], "2.14.1+cu130");
+  EXPECT_THAT(found.doubts(),
+              testing::ElementsAre(AllOf(HasSubstr("imported is torch 2.14.1+cu130 of " + real("pack/torch")),
+                                         HasSubstr("its metadata say 2.11.0"),
+                                         HasSubstr("another is in " + real("base/torch")))));
+}
+
+TEST_F(python, whose_metadata_are_of_what_is_imported_is_not_doubted) {
+  release("target", "2.14.1+cu130", "2.14.1");
+  setenv("PYTHONPATH", (folder.path() / "target").c_str(), 1);
+  const auto found = environment();
+  EXPECT_THAT(found.doubts(), IsEmpty());
+  EXPECT_EQ(found.for_stack()["packages"]["torch"], "2.14.1") << "as the metadata say";
+  EXPECT_FALSE(found.identity("pytorch").contains("metadata"));
+}
+
+TEST_F(prefixed_python, tells_what_is_imported_however_it_got_there) {
+  const fs::path site = site_packages();
+  const auto imported_is = [&](const fs::path& where) {
+    const auto found = environment("env/bin/python");
+    EXPECT_EQ(found.identity("pytorch").value("file", ""), real(where / "torch/__init__.py"));
+    return found.keys().at("pytorch");
+  };
+  release("user/" + site.lexically_relative("env").string(), "2.1.0", "2.9.0");
+  setenv("PYTHONUSERBASE", (folder.path() / "user").c_str(), 1);
+  write("env/pyvenv.cfg",
+        read_text(folder.path() / "env/pyvenv.cfg") + "include-system-site-packages = true\n");
+  EXPECT_EQ(imported_is("user/" + site.lexically_relative("env").string()), "2.1.0");
+  unsetenv("PYTHONUSERBASE");
+  release("by_pth", "2.2.0", "");
+  write(site / "x.pth", (folder.path() / "by_pth").string() + "\n");
+  EXPECT_EQ(imported_is("by_pth"), "2.2.0");
+  fs::remove(folder.path() / site / "x.pth");
+  release("source", "2.3.0a0+git1234567", "");
+  write("source/torch.egg-info/PKG-INFO",
+        "Metadata-Version: 2.1\nName: torch\nVersion: 2.3.0a0+git7654321\n");
+  write(site / "torch.egg-link", (folder.path() / "source").string() + "\n.");
+  write(site / "easy-install.pth", (folder.path() / "source").string() + "\n");
+  EXPECT_EQ(imported_is("source"), "2.3.0");
+  release(site, "2.4.0", "2.4.0");
+  EXPECT_EQ(imported_is(site), "2.4.0");
+  fs::create_directory_symlink(folder.path() / "env", folder.path() / "link");
+  EXPECT_EQ(environment("link/bin/python").identity("pytorch"),
+            environment("env/bin/python").identity("pytorch"));
+}
+
+/// A library that a process can load, in place of those of CUDA.
+class python_with_libraries : public python {
+ protected:
+  void library(const fs::path& name) {
+    fs::create_directories((folder.path() / name).parent_path());
+    fs::copy_file(FAKE_NVML, folder.path() / name);
+  }
+  void torch_that_loads(const fs::path& name) {
+    fake_torch(
+        "__version__ = '2.14.1'\nimport ctypes\nctypes.CDLL('" + (folder.path() / name).string() + "')\n",
+        "first");
+    setenv("PYTHONPATH", fmt::format("{0}/first:{0}/second", folder.path().string()).c_str(), 1);
+  }
+};
+
+TEST_F(python_with_libraries, tells_those_that_the_import_mapped) {
+  library("cuda/libcublas.so.13");
+  torch_that_loads("cuda/libcublas.so.13");
+  const auto found = environment();
+  EXPECT_EQ(found.cublas(), real("cuda"));
+  const nlohmann::json libraries = found.for_stack()["frameworks"]["pytorch"]["libraries"];
+  ASSERT_EQ(libraries.size(), 1U) << libraries;
+  EXPECT_EQ(libraries.front()["path"], real("cuda/libcublas.so.13"));
+  EXPECT_GT(libraries.front()["build_id"].get<std::string>().size(), 4U);
+}
+
+TEST_F(python_with_libraries, of_a_torch_that_is_not_imported_is_refused) {
+  release("second", "2.11.0", "");
+  library("second/torch/lib/libc10.so");
+  torch_that_loads("second/torch/lib/libc10.so");
+  EXPECT_EQ(environment().why_not(on_host),
+            fmt::format("{} is imported, and {} of another torch is in the process",
+                        real("first/torch/__init__.py"), real("second/torch/lib/libc10.so")));
+  library("first/torch/lib/libc10.so");
+  torch_that_loads("first/torch/lib/libc10.so");
+  EXPECT_EQ(environment().why_not(on_host), "") << "another torch beside it does no harm";
+}
+
 TEST_F(python, is_found_on_the_path_by_its_name) {
   const char* const path = std::getenv("PATH");
   const std::string before = path == nullptr ? "" : path;
@@ -216,7 +323,7 @@ TEST_F(python, whose_framework_was_built_without_cuda_runs_what_needs_no_gpu) {
   EXPECT_EQ(found.why_not(on_gpu), "PyTorch has no GPU: this PyTorch was built without CUDA");
 }
 
-TEST_F(python, imports_frameworks_side_by_side) {
+TEST_F(python, imports_frameworks_side_by_side_also_of_several) {
   // Each waits until the other one has begun.
   const auto waits_for = [&](const std::string& own, const std::string& other) {
     return "import os, time\nfolder = '" + folder.path().string() + "/'\nopen(folder + '" + own +
@@ -229,6 +336,19 @@ TEST_F(python, imports_frameworks_side_by_side) {
   const std::map<std::string, std::string> expected{{"cupy", "import cupy raises ImportError: second"},
                                                     {"pytorch", "import torch raises ImportError: first"}};
   EXPECT_EQ(found.imports(), expected);
+  for (const char* name : {"first", "second"}) {
+    fs::remove(folder.path() / name);
+    script(fmt::format("{}_python", name),
+           fmt::format("#!/bin/sh\nPYTHONPATH={0}/of_{1} exec '" PYTHON3 "' -S \"$@\"\n",
+                       folder.path().string(), name));
+  }
+  write("of_first/torch/__init__.py", waits_for("first", "second"));
+  write("of_second/torch/__init__.py", waits_for("second", "first"));
+  const auto two = python_environment::all({folder.path() / "first_python", folder.path() / "second_python"},
+                                           FRAMEWORKS, {"pytorch"}, 0, -1, std::chrono::seconds(60));
+  ASSERT_EQ(two.size(), 2U);
+  EXPECT_EQ(two[0].imports().at("pytorch"), "import torch raises ImportError: first");
+  EXPECT_EQ(two[1].imports().at("pytorch"), "import torch raises ImportError: second");
 }
 
 }  // namespace

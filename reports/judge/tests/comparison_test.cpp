@@ -230,6 +230,43 @@ TEST(stack_differences, do_not_say_a_key_again_by_another_name) {
                                              "environment/LD_LIBRARY_PATH"}));
 }
 
+TEST(stack_differences, of_what_was_imported_are_told_once) {
+  using json = nlohmann::json;
+  const auto of = [](const std::string& version, const std::string& cudnn, const json& more,
+                     const std::string& package) {
+    record r;
+    json is{{"version", version},
+            {"git", "1" + version},
+            {"cudnn", cudnn},
+            {"file", "/" + version},
+            {"shadowed", {"/" + version}},
+            {"libraries", {{"libcudnn.so.9", {{"path", "/" + cudnn}, {"build_id", cudnn}}}}}};
+    if (more.is_object()) is.update(more);
+    *r.stack = {
+        {"keys", {{"pytorch", version}}},
+        {"python", {{"packages", {{"nvidia-cudnn-cu13", package}}}, {"frameworks", {{"pytorch", is}}}}}};
+    return r;
+  };
+  const auto names = [](const record& a, const record& b) {
+    std::vector<std::string> all;
+    for (const auto& d : stack_differences(std::array{a, b})) all.push_back(d.name);
+    return all;
+  };
+  using list = std::vector<std::string>;
+  EXPECT_EQ(names(of("2", "9", {}, "9"), of("2", "9", {}, "9")), list());
+  EXPECT_EQ(names(of("2", "9", {}, "9"), of("3", "10", {}, "10")), (list{"nvidia-cudnn-cu13", "pytorch"}));
+  EXPECT_EQ(names(of("2", "9", {}, "9"), of("2", "10", {}, "9")),
+            (list{"pytorch/cudnn", "pytorch/libcudnn.so.9"}))
+      << "another library in place of the package's";
+  EXPECT_EQ(names(of("2", "9", {}, "9"), of("2", "9", {{"git", "x"}}, "9")), list{"pytorch/git"});
+  EXPECT_EQ(names(of("2", "9", {{"metadata", "1"}}, "9"), of("2", "9", {{"metadata", "1"}}, "9")),
+            list{"metadata of pytorch"})
+      << "no stacks are equal whose metadata are wrong";
+  record old = of("2", "9", {}, "9");
+  old.stack->at("python").erase("frameworks");
+  EXPECT_EQ(names(old, of("2", "10", {{"triton", "3"}}, "9")), list()) << "it did not say";
+}
+
 // What the committed records show: they are not the same, and each is the same as itself.
 TEST(committed_records, differ_from_each_other_and_not_from_themselves) {
   const std::filesystem::path recorded{CUFAULT_RECORDED};

@@ -121,6 +121,7 @@ class Trial:
         self.case, self.arm, self.seed, self.device = case, arm, seed, device
         self._report = report
         self.on_gpu = not case.endswith(".on_the_cpu")
+        self.expected: Optional[Dict[str, Any]] = None  # the identity of the framework, as the stack has it
         self.last_error: Callable[[], str] = error_of_shared_runtime
         self._in_step = mmap.mmap(-1, 1)  # shared with forked processes
 

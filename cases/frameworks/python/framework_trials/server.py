@@ -17,7 +17,7 @@ from importlib import metadata
 from types import ModuleType
 from typing import Any, Dict, List, Optional, Set
 
-from framework_trials import cells, driver, injection
+from framework_trials import cells, driver, identity, injection
 from framework_trials.protocol import REPORT_FD, NotProvoked, SetUpFailed, Trial
 from framework_trials.tables import FAMILIES, arms_of
 
@@ -80,17 +80,22 @@ def probe() -> int:
 
 
 def probe_import(family: str) -> int:
-    """Imports a framework, and says why it has no GPU."""
+    """Imports a framework, and says why it has no GPU, and what was imported."""
+    name = FAMILIES[family]
     try:
         framework = framework_of(family)
     except BaseException as error:  # pylint: disable=broad-except
-        tell(json.dumps({"error": f"import {FAMILIES[family]} raises {type(error).__name__}: {error}"}))
+        tell(json.dumps({"error": f"import {name} raises {type(error).__name__}: {error}"}))
         return 0
     try:
         why = framework.why_no_gpu()
     except BaseException as error:  # pylint: disable=broad-except
         why = f"{type(error).__name__}: {error}"
-    tell(json.dumps({"no_gpu": why}))
+    metadata_say = [version for each, version in packages().items() if each == name or (name == "cupy" and each.startswith("cupy-"))]
+    try:
+        tell(json.dumps({"no_gpu": why, "is": identity.identity(family, (metadata_say or [""])[0])}))
+    except ImportError as error:
+        tell(json.dumps({"error": str(error)}))
     return 0
 
 
@@ -164,6 +169,7 @@ def part(trial: Trial, only: str = "") -> int:
     code = 1
     try:
         framework = framework_of(family)
+        identity.require(family, trial.expected)
         trial.last_error = framework.last_error
         world = cells.World(trial, framework, level_of(trial.arm))
         if only == "fault":
@@ -173,6 +179,7 @@ def part(trial: Trial, only: str = "") -> int:
             cells.attempt(world, framework.operations[cells.parsed(trial.arm)[0]])
         else:
             work_of(world, case)
+        identity.require(family, trial.expected, used=True)
         code = 0
     except NotProvoked as error:
         trial.not_provoked(str(error))
@@ -198,8 +205,9 @@ def context_of(world: Optional[cells.World]) -> str:
         return "damaged"
 
 
-def run_trial(case: str, arm: str, seed: int, device: int) -> None:
+def run_trial(case: str, arm: str, seed: int, device: int, expected: Optional[Dict[str, Any]]) -> None:
     trial = Trial(case, arm, seed, device)
+    trial.expected = expected
     if arm.endswith("+new_process"):
         # The fault happens in a forked process: this one has not used CUDA when it continues.
         if cells.in_forked_child(trial, lambda: part(trial, "fault")) in (0, None):
@@ -213,20 +221,20 @@ def run_trial(case: str, arm: str, seed: int, device: int) -> None:
     trial.done()
 
 
-def in_child_of_server(request: Dict[str, Any], device: int) -> None:
+def in_child_of_server(request: Dict[str, Any], device: int, expected: Optional[Dict[str, Any]]) -> None:
     tie_to_parent()
     if driver.has_begun():
         # Importing the framework has used CUDA, so this process cannot fork.
         os.set_inheritable(REPORT_FD, True)
-        words = ["trial", request["case"], request["arm"], "--seed", str(request["seed"]), "--device", str(device)]
+        words = ["trial", request["case"], request["arm"], "--seed", str(request["seed"]), "--device", str(device), "--is", json.dumps(expected)]
         os.execv(sys.executable, [sys.executable, "-B", sys.argv[0], *words])
-    run_trial(request["case"], request["arm"], int(request["seed"]), device)
+    run_trial(request["case"], request["arm"], int(request["seed"]), device, expected)
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(0)
 
 
-def serve(device: int) -> int:
+def serve(device: int, expected: Optional[Dict[str, Any]]) -> int:
     """Answers requests, a trial each: in a process forked from this one, which has imported the framework and not touched CUDA."""
     channel = os.dup(0)
     nothing = os.open(os.devnull, os.O_RDONLY)
@@ -249,7 +257,7 @@ def serve(device: int) -> int:
         sys.stderr.flush()
         child = os.fork()
         if child == 0:
-            in_child_of_server(request, device)
+            in_child_of_server(request, device, expected)
         _, status = os.waitpid(child, 0)
         # End by the same signal: the runner must see it.
         if os.WIFSIGNALED(status):
@@ -265,6 +273,7 @@ def main(words: List[str]) -> int:
     for name in ("probe", "probe-import", "check", "trial", "serve", "hold"):
         command = commands.add_parser(name)
         command.add_argument("--device", type=int, default=0)
+        command.add_argument("--is", dest="expected", type=json.loads)
         if name in ("probe-import", "check"):
             command.add_argument("family", choices=sorted(FAMILIES))
         elif name == "trial":
@@ -286,8 +295,8 @@ def main(words: List[str]) -> int:
     if given.command == "check":
         return check(given.family)
     if given.command == "serve":
-        return serve(given.device)
-    run_trial(given.case, given.arm, given.seed, given.device)
+        return serve(given.device, given.expected)
+    run_trial(given.case, given.arm, given.seed, given.device, given.expected)
     sys.stdout.flush()
     sys.stderr.flush()
     # Skips what a framework does at interpreter exit: no part of the trial.

@@ -1,0 +1,110 @@
+# SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+# SPDX-License-Identifier: Apache-2.0
+"""What an import has found. Metadata of the environment may be of another copy of the package."""
+from __future__ import annotations
+
+import importlib.util
+import inspect
+import os
+import re
+import subprocess
+import sys
+from typing import Any, Dict, List, Optional
+
+from framework_trials.protocol import SetUpFailed
+from framework_trials.tables import FAMILIES, table_of
+
+OWN = r"lib(?:torch|c10|jax|xla)\w*|xla_\w+"  # their versions are the framework's
+LIBRARY = re.compile(rf"({OWN}|lib(?:cublas|cudart|cudnn|cufft|cupti|curand|cusolver|cusparse|nccl|nvJitLink|nvrtc|nvshmem)\w*)\.so(?:\.\d+)?")
+
+
+def told(words: str) -> str:
+    """The value of "module.name.name"; a function is called. Empty where there is none."""
+    first, *names = words.split(".")
+    value: Any = sys.modules.get(first)
+    try:
+        for name in names:
+            value = getattr(value, name)
+        value = value() if inspect.isroutine(value) else value
+    except Exception:  # pylint: disable=broad-except
+        return ""
+    if isinstance(value, tuple):
+        value = ".".join(map(str, value))
+    return str(value) if isinstance(value, (str, int)) else ""
+
+
+def file_of(family: str) -> str:
+    return os.path.realpath(sys.modules[FAMILIES[family]].__file__ or "")
+
+
+def mapped() -> Dict[str, str]:
+    """Libraries of CUDA and of frameworks in this process: their names with the major version, by path."""
+    found = {}
+    with open("/proc/self/maps", encoding="utf-8", errors="replace") as maps:
+        for path in {line.split(maxsplit=5)[5].rstrip("\n") for line in maps if ".so" in line}:
+            name = LIBRARY.match(os.path.basename(path))
+            if name and os.path.exists(path):
+                found[path] = name.group()
+    return dict(sorted(found.items()))
+
+
+def triton() -> Dict[str, str]:
+    """Triton, which is not imported, and its assembler."""
+    spec = importlib.util.find_spec("triton")
+    if spec is None or not spec.origin:
+        return {}
+    with open(spec.origin, encoding="utf-8", errors="replace") as file:
+        version = re.search(r"^__version__ = ['\"]([^'\"]+)", file.read(), re.MULTILINE)
+    found = {"triton": version.group(1)} if version else {}
+    ptxas = os.environ.get("TRITON_PTXAS_PATH") or os.path.join(os.path.dirname(spec.origin), "backends/nvidia/bin/ptxas")
+    if os.access(ptxas, os.X_OK):
+        said = subprocess.run([ptxas, "--version"], stdin=subprocess.DEVNULL, capture_output=True, timeout=10, check=False).stdout.decode(errors="replace")
+        found["ptxas"] = (re.findall(r"\bV([\d.]+)", said) or [""])[0]
+    return found
+
+
+def identity(family: str, metadata: str) -> Dict[str, Any]:
+    """Of an imported framework. `metadata`: the version that the environment's metadata say, or empty."""
+    package, file = FAMILIES[family], file_of(family)
+    found: Dict[str, Any] = {name: told(words) for name, words in table_of(family)["identity"].items()}
+    if family != "cupy":
+        try:
+            found.update(triton())
+        except (OSError, ValueError, subprocess.SubprocessError):
+            pass
+    if metadata and found["version"] and metadata.split("+")[0] != found["version"].split("+")[0]:
+        found["metadata"] = metadata
+    found = {name: value for name, value in found.items() if value}
+    libraries = mapped()
+    others: List[str] = []
+    for folder in (os.path.realpath(os.path.join(place, package)) for place in sys.path):
+        if os.path.isfile(folder + "/__init__.py") and folder != os.path.dirname(file) and folder not in others:
+            others.append(folder)
+    mixed = [path for path in libraries if path.startswith(tuple(folder + "/" for folder in others))]
+    if mixed:
+        raise ImportError(f"{file} is imported, and {mixed[0]} of another {package} is in the process")
+    if others:
+        found["shadowed"] = others
+    found["file"] = file
+    found["libraries"] = [path for path, name in libraries.items() if not re.match(OWN, name)]
+    places = [os.stat(path) for path in (file, *libraries)]
+    found["inodes"] = " ".join(sorted({f"{place.st_dev}:{place.st_ino}" for place in places}))
+    return found
+
+
+def require(family: str, expected: Optional[Dict[str, Any]], used: bool = False) -> None:
+    """This process has what the stack says. `used`: libraries, too; what LD_PRELOAD brings is a trial's own."""
+    if expected is None:
+        return
+    words = table_of(family)["identity"]
+    for name, value in {"file": file_of(family), **{name: told(words[name]) for name in ("version", "git") if name in words}}.items():
+        if value != expected.get(name, ""):
+            raise SetUpFailed(f"{name} of the imported {FAMILIES[family]} is {value!r}, and the stack says {expected.get(name, '')!r}")
+    if not used or "LD_PRELOAD" in os.environ:
+        return
+    libraries, known = mapped(), expected["libraries"]
+    there = {name for path, name in libraries.items() if path in known}
+    names = {match.group() for match in (LIBRARY.match(os.path.basename(path)) for path in known) if match}
+    for path, name in libraries.items():
+        if name in names - there:
+            raise SetUpFailed(f"{path} is in the process, and the stack says another {name}")
