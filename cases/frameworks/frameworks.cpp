@@ -135,10 +135,9 @@ failure_case case_from(const std::string& name, const json& of, const json& reme
       a.repeats = 5;
       a.rate_depends_on_load = races.at("depends_on_load");
     }
-  // Arms with the control's variables fork from one interpreter, which has imported the framework without using CUDA; not in cases with
-  // another cuBLAS before the interpreter's.
-  if (!of.contains("second_cublaslt"))
-    for (arm& a : c.arms) a.shares_process = a.environment == c.arms.front().environment;
+  // They fork from an interpreter that has imported the framework without using CUDA; not in cases with another cuBLAS before the
+  // interpreter's.
+  for (arm& a : c.arms) a.shares_process = !of.contains("second_cublaslt");
   return c;
 }
 

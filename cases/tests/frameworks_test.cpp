@@ -85,6 +85,8 @@ TEST(tables_of_frameworks, become_arms) {
   EXPECT_EQ(given_less->kind, arm_kind::remedy);
   EXPECT_EQ(given_less->against, "matmul.8");
   EXPECT_EQ(given_less->environment.at("CUBLAS_WORKSPACE_CONFIG"), ":0:0");
+  EXPECT_TRUE(given_less->shares_process);
+  EXPECT_FALSE(find_arm("pytorch.mixed_pair", "control")->shares_process);
   EXPECT_THAT(given_less->claims, testing::ElementsAre("S2-12"));
   const arm* const tried = find_arm("pytorch.live_tensors", "matmul.8+retry");
   ASSERT_NE(tried, nullptr);

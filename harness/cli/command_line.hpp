@@ -242,7 +242,8 @@ inline void add_jobs(CLI::App* command, int& jobs) {
       ->add_option("--jobs,-j", jobs,
                    "number of arms that run at the same time, on all GPUs together. Up to half as many more "
                    "run in addition if they need no GPU or rarely call the driver. An arm that fills a GPU "
-                   "runs alone on it (default: one for each processor, at most 4)")
+                   "runs alone on it (default: one for each processor, at most 4; 8 with cases of Python "
+                   "frameworks alone)")
       ->check(CLI::Range(1, 1000))
       ->envname("CUFAULT_JOBS");
 }

@@ -23,6 +23,7 @@
 #include "reports/base/json_input.hpp"
 #include "reports/judge/judge.hpp"
 #include "reports/model/arm_line.hpp"
+#include "reports/model/frameworks.hpp"
 #include "reports/model/record.hpp"
 #include "reports/printers/printers.hpp"
 #include "reports/printers/render.hpp"
@@ -319,12 +320,16 @@ class run {
 
 }  // namespace
 
-int default_jobs() {
-  // Four: of 2, 3, 4, 6 and 12 the fastest for 72 arms on one H200 (reports/pages/evidence/performance.md).
-  return static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1U, 4U));
+namespace {
+/// Where nothing else is asked for.
+int default_jobs(const std::vector<selected_case>& selected) {
+  // Four: of 2, 3, 4, 6 and 12 the fastest for 72 arms on one H200 (reports/pages/evidence/performance.md). A trial of a framework is
+  // mostly Python before CUDA.
+  const bool frameworks = std::ranges::all_of(
+      selected, [](const selected_case& s) { return framework_of_case(s.what->name) != nullptr; });
+  return static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1U, frameworks ? 8U : 4U));
 }
 
-namespace {
 /// CTest knows one exit code that skips.
 int for_ctest(int code) {
   return code == exit_no_baseline && variable("CUFAULT_SKIPS_UNJUDGED") == "1" ? int{exit_skipped} : code;
@@ -359,6 +364,7 @@ run_outcome run_cases_in(const run_arguments& arguments, std::optional<python_en
         "cufault-run-");  // no trial gets one where it throws: said once, not by each arm
   }
   run_arguments completed = arguments;
+  if (completed.jobs == 0) completed.jobs = default_jobs(selected);
   if (python && completed.where.cublas.empty()) completed.where.cublas = python->cublas();
   // The record's stack has what trials have.
   for (const auto& [name, usual] : usual_environment())

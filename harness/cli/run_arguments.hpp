@@ -18,9 +18,6 @@
 
 namespace cufault {
 
-/// Arms side by side, where nothing else is asked for: more processes than that only wait for the driver.
-int default_jobs();
-
 struct run_arguments {
   std::vector<std::string> names;  ///< cases, families, or CASE/ARM, where * is anything; all cases if empty
   run_mode mode = run_mode::observe;
@@ -31,11 +28,11 @@ struct run_arguments {
   std::vector<int>
       devices;  ///< to run on side by side; empty: the first, all of them, or what CTest allocates
   bool all_devices = false;
-  int jobs = default_jobs();                             ///< arms side by side
-  bool verbose = false;                                  ///< tell of every arm
-  bool separate = false;                                 ///< every trial in a process of its own
-  bool json = false;                                     ///< the summary as JSON
-  bool quiet = false;                                    ///< nothing on standard output
+  int jobs = 0;           ///< arms side by side; 0: by what runs, and the processors
+  bool verbose = false;   ///< tell of every arm
+  bool separate = false;  ///< every trial in a process of its own
+  bool json = false;      ///< the summary as JSON
+  bool quiet = false;     ///< nothing on standard output
   std::map<std::string, std::filesystem::path> reports;  ///< where to write the run, too, by format
   std::optional<std::uint64_t> seed;
   test_tier tier = test_tier::full;  ///< only what it has, and what is named itself

@@ -79,7 +79,7 @@ std::string run_lane::serve(const std::string& request, int stop) {
   const job& j = run_.jobs.at(*asked.job);
   const work_item& item = run_.items.at(*asked.job);
   // A request to leave the GPUs reaches idle lanes alone: a lane that changes its GPU ends what it keeps on the other itself.
-  if (asked.gpu != gpu_) shared_.retire();
+  if (asked.gpu != gpu_) shared_.leave_gpu();
   gpu_ = asked.gpu;
   const place at = place_of(asked.gpu);
   const bool batch = is_batch(j), shares = batch || !item.process.empty();
@@ -144,11 +144,12 @@ std::vector<std::string> run_lane::trial_command(const failure_case& c, const ar
 }
 
 std::string run_lane::shared_request(const failure_case& c, const arm& a, int repeat) const {
-  return nlohmann::json{{"case", c.name},
-                        {"arm", a.name},
-                        {"seed", seed_of_trial(run_.seed, c, a, {}, repeat)},
-                        {"alone", run_.arguments.jobs == 1}}
-      .dump();
+  nlohmann::json request{{"case", c.name},
+                         {"arm", a.name},
+                         {"seed", seed_of_trial(run_.seed, c, a, {}, repeat)},
+                         {"alone", run_.arguments.jobs == 1}};
+  if (!a.framework.empty()) request["environment"] = a.environment;
+  return request.dump();
 }
 
 }  // namespace cufault

@@ -5,9 +5,21 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <cstdint>
+#include <fstream>
 #include <utility>
 
 namespace cufault {
+
+std::map<std::string, std::string> variables_at_start(const arm& a) {
+  std::map<std::string, std::string> all = a.environment;
+  if (a.framework.empty()) return all;
+  for (const char* late : {"CUBLASLT_WORKSPACE_SIZE", "CUBLAS_WORKSPACE_CONFIG", "CUDA_LAUNCH_BLOCKING",
+                           "CUDA_MODULE_LOADING", "CUDA_VISIBLE_DEVICES"})
+    all.erase(late);
+  return all;
+}
 
 std::string shared_process_key(const arm& a) {
   if (!a.shares_process) return {};
@@ -15,72 +27,81 @@ std::string shared_process_key(const arm& a) {
   if (a.under_mps) key += " mps";
   if (!a.framework.empty()) key += " " + a.framework;
   if (!a.batch.empty()) key += " " + a.batch;
-  for (const auto& [name, value] : a.environment) key += fmt::format(" {}={}", name, value);
+  for (const auto& [name, value] : variables_at_start(a)) key += fmt::format(" {}={}", name, value);
   if (!a.preload.empty()) key += fmt::format(" preload {}", fmt::join(a.preload, ":"));
   return key;
 }
 
-shared_process::shared_process() = default;
+shared_process::shared_process(std::size_t most) : most_(most) {}
 shared_process::~shared_process() = default;
+
+/// Each lane may have as many, and each has a framework's data of its own.
+std::size_t shared_process::most_interpreters() {
+  constexpr std::uint64_t ample = 32ULL << 20U;  // KiB
+  std::ifstream file("/proc/meminfo");
+  std::uint64_t available = 0;
+  for (std::string word; file >> word && word != "MemAvailable:";) file.ignore(1000, '\n');
+  file >> available;
+  return available >= ample ? 4 : 1;
+}
 
 process_result shared_process::run(const arm& a, const std::vector<std::string>& command,
                                    const std::string& request, const std::vector<std::string>& mps_keeper,
                                    const std::function<void(std::string_view)>& on_report, int stop) {
   const std::string key = fmt::format("{}\n{}", shared_process_key(a), fmt::join(command, "\n"));
-  if (key != key_) retire();
-  if (!process_) {
-    scratch_ = std::make_unique<scratch_folder>();
+  const bool forks = !a.framework.empty();
+  std::erase_if(kept_, [&](const kept& each) { return !each.forks && each.key != key; });
+  auto at = std::ranges::find(kept_, key, &kept::key);
+  if (at == kept_.end()) {
+    while (forks && kept_.size() >= most_) kept_.pop_front();
+    kept fresh{.key = key, .forks = forks, .scratch = std::make_unique<scratch_folder>()};
     spawn_options options;
     options.argv = command;
     // A batch damages its process on purpose, from its first call on: no check for damage.
     if (a.needs == need::gpu && a.batch.empty()) options.argv.emplace_back("--gpu");
     // No CUFAULT_SCRATCH: a shared folder would not be empty at the start of each trial.
     options.environment = {{"CUFAULT_SCRATCH", ""},
-                           {"CUDA_CACHE_PATH", scratch_->path().string() + "/cache"}};
-    for (const auto& [name, value] : a.environment) options.environment[name] = value;
+                           {"CUDA_CACHE_PATH", fresh.scratch->path().string() + "/cache"}};
+    for (const auto& [name, value] : variables_at_start(a)) options.environment[name] = value;
     if (a.under_mps) {
-      mps_ = std::make_unique<mps_daemon>(mps_keeper, a.environment, stop);
-      options.environment.merge(mps_->variables());
+      fresh.mps = std::make_unique<mps_daemon>(mps_keeper, a.environment, stop);
+      options.environment.merge(fresh.mps->variables());
     }
     options.preload = a.preload;
-    process_ = std::make_unique<resident_process>(options);
-    key_ = key;
-    forks_ = !a.framework.empty();
+    fresh.process = std::make_unique<resident_process>(options);
+    at = kept_.insert(kept_.end(), std::move(fresh));
     ++counts_.processes;
   }
+  kept_.splice(kept_.end(), kept_, at);
   ++counts_.trials;
   resident_process::answer said;
   try {
-    said = process_->ask(request, a.timeout, on_report, stop);
+    said = at->process->ask(request, a.timeout, on_report, stop);
   } catch (...) {
-    retire();
+    kept_.erase(at);
     throw;
   }
   if (!said.answered) {
-    retire();
+    kept_.erase(at);
   } else if (!said.text.empty() || said.process.stragglers > 0) {
     counts_.damaged.push_back(said.text.empty() ? "a trial left processes running" : said.text);
-    said.process.stragglers = process_->end();
-    retire();
+    said.process.stragglers = at->process->end();
+    kept_.erase(at);
   }
   return std::move(said.process);
 }
 
 void shared_process::make_way_for(const arm& a) {
   // The process may stay beside an arm on the same GPU. But while this lane runs an arm without a GPU, another arm may fill that GPU.
-  if (a.needs == need::host) retire();
+  if (a.needs == need::host) leave_gpu();
 }
 
 void shared_process::leave_gpu() {
-  if (!forks_) retire();
+  std::erase_if(kept_, [](const kept& each) { return !each.forks; });
 }
 
 void shared_process::retire() {
-  process_.reset();
-  mps_.reset();
-  scratch_.reset();
-  key_.clear();
-  forks_ = false;
+  kept_.clear();
 }
 
 shared_process::counts shared_process::take_counts() {

@@ -9,6 +9,8 @@
 
 #include <cstddef>
 #include <functional>
+#include <list>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -16,14 +18,20 @@
 
 namespace cufault {
 
+/// Variables that the process of an arm must start with. Those that CUDA and cuBLAS read when they begin are not among them in a framework:
+/// its interpreter has not used CUDA, so that a trial can set them (framework_trials/server.py).
+std::map<std::string, std::string> variables_at_start(const arm& a);
+
 /// Key that arms must have in common to share a process; "" for an arm that shares none.
 std::string shared_process_key(const arm& a);
 
-/// A process that runs one trial after another (`cufault trials`), for arms with shares_process. It is reused while its answers report no
-/// damage. After a trial that damages or ends it, the next trial gets a new one.
+/// Processes that run one trial after another (`cufault trials`), for arms with shares_process. One is reused while its answers report no
+/// damage. After a trial that damages or ends it, the next trial gets a new one. Interpreters that trials are forked from have no memory of
+/// the GPU: of them several stay, for other keys. Of others there is at most one.
 class shared_process {
  public:
-  shared_process();
+  /// `most`: interpreters that stay; the one that was used longest ago ends first.
+  explicit shared_process(std::size_t most = most_interpreters());
   ~shared_process();
   shared_process(const shared_process&) = delete;
   shared_process& operator=(const shared_process&) = delete;
@@ -33,11 +41,10 @@ class shared_process {
   process_result run(const arm& a, const std::vector<std::string>& command, const std::string& request,
                      const std::vector<std::string>& mps_keeper,
                      const std::function<void(std::string_view)>& on_report, int stop);
-  /// Called before a trial with its own process. Ends the shared process, unless both may use the GPU together.
+  /// Called before a trial with its own process. Ends what has memory of the GPU, unless both may use the GPU together.
   void make_way_for(const arm& a);
-  void retire();
-  /// Called before an arm that needs the GPU alone. Ends the shared process if it has memory of the GPU. Processes of frameworks have none:
-  /// they fork each trial.
+  void retire();  ///< ends all
+  /// Called before an arm that needs the GPU alone. Ends what has memory of the GPU.
   void leave_gpu();
 
   struct counts {
@@ -47,11 +54,16 @@ class shared_process {
   counts take_counts();  ///< since this was asked last
 
  private:
-  std::unique_ptr<scratch_folder> scratch_;
-  std::unique_ptr<mps_daemon> mps_;
-  std::unique_ptr<resident_process> process_;
-  std::string key_;  // key and command of the process
-  bool forks_ = false;
+  struct kept {
+    std::string key;  // key and command of the process
+    bool forks;
+    std::unique_ptr<scratch_folder> scratch{};
+    std::unique_ptr<mps_daemon> mps{};
+    std::unique_ptr<resident_process> process{};
+  };
+  static std::size_t most_interpreters();
+  std::size_t most_;
+  std::list<kept> kept_;  // the one that was used last is the last
   counts counts_;
 };
 

@@ -309,6 +309,12 @@ bool is_ending(pid_t pid) {
   return false;
 }
 
+/// Resident processes of this one: none is a descendant of another.
+std::set<pid_t>& residents() {
+  static std::set<pid_t> all;
+  return all;
+}
+
 // A started program and all its descendants. None of them outlives this object.
 class process_tree {
  public:
@@ -327,6 +333,7 @@ class process_tree {
   siginfo_t end() {
     if (ended_) return how_;
     ended_ = true;
+    residents().erase(leader_);
     const auto deadline = clock::now() + patience_with_killed;
     std::set<pid_t> ending;  // killed by others, or ended with their parent
     for (const auto pid : children_of_this_process())
@@ -341,7 +348,7 @@ class process_tree {
       const auto children = children_of_this_process();
       bool found = false;
       for (const auto pid : children) {
-        if (earlier_children_.contains(pid)) continue;
+        if (is_strange(pid)) continue;
         found = true;
         kill(pid, SIGKILL);
         const auto how = reap(pid, deadline);
@@ -358,12 +365,15 @@ class process_tree {
   /// Number of orphans so far. They are ended with the program.
   [[nodiscard]] int others() const {
     const auto children = children_of_this_process();
-    return static_cast<int>(std::count_if(children.begin(), children.end(), [&](pid_t pid) {
-      return pid != leader_ && !earlier_children_.contains(pid);
-    }));
+    return static_cast<int>(std::count_if(children.begin(), children.end(),
+                                          [&](pid_t pid) { return pid != leader_ && !is_strange(pid); }));
   }
 
  private:
+  [[nodiscard]] bool is_strange(pid_t pid) const {
+    return earlier_children_.contains(pid) || residents().contains(pid);
+  }
+
   pid_t leader_;
   std::set<pid_t> earlier_children_;  // earlier children of ours
   bool ended_ = false;
@@ -496,6 +506,7 @@ resident_process::resident_process(const spawn_options& options) : state_(std::m
   if (fcntl(ours.get(), F_SETFL, O_NONBLOCK) != 0) fail(errno, "cannot make a channel non-blocking");
   s.pid = spawn(options, theirs.get(), out_pipe.write.get(), err_pipe.write.get(), report_pipe.write.get());
   s.tree.emplace(s.pid, std::move(strangers));
+  residents().insert(s.pid);
   s.out_stream.emplace(std::move(out_pipe.read), [&s](std::string_view bytes) { s.out->add(bytes); });
   s.err_stream.emplace(std::move(err_pipe.read), [&s](std::string_view bytes) { s.err->add(bytes); });
   s.report_stream.emplace(std::move(report_pipe.read), [&s](std::string_view bytes) {

@@ -573,6 +573,48 @@ TEST_F(injected_trials, are_forked_from_one_interpreter) {
   }
 }
 
+/// A server of trials of pytorch.on_the_cpu, by the given environment and what a trial prints.
+class served_trials : public frameworks {
+ protected:
+  std::vector<std::string> printed(const std::vector<nlohmann::json>& environments) {
+    spawn_options options;
+    options.argv = {folder / "python", "-B", std::string(FRAMEWORKS) + "/run_trials.py", "serve"};
+    resident_process server(options);
+    std::vector<std::string> all;
+    for (const nlohmann::json& environment : environments) {
+      const nlohmann::json request{
+          {"case", "pytorch.on_the_cpu"}, {"arm", "mixed_types"}, {"seed", 5}, {"environment", environment}};
+      const auto answer = server.ask(request.dump(), std::chrono::seconds(60), [](std::string_view) {});
+      EXPECT_TRUE(answer.answered) << answer.process.stderr_text;
+      all.push_back(answer.process.stdout_text);
+    }
+    return all;
+  }
+};
+
+TEST_F(served_trials, have_variables_of_their_own) {
+  fake_torch(R"(
+import os
+def act():
+    print(os.environ.get("CUDA_LAUNCH_BLOCKING", "unset"), os.popen("echo $CUBLAS_WORKSPACE_CONFIG").read())
+    raise RuntimeError("no")
+)");
+  const auto seen = printed(
+      {{{"CUDA_LAUNCH_BLOCKING", "1"}, {"CUBLAS_WORKSPACE_CONFIG", ":0:0"}}, nlohmann::json::object()});
+  EXPECT_THAT(seen[0], testing::StartsWith("1 :0:0\n"));
+  EXPECT_THAT(seen[1], testing::StartsWith("unset \n")) << "of another trial";
+}
+
+TEST_F(served_trials, of_a_framework_whose_import_fails_import_it_anew) {
+  fake_torch(R"(
+import sys
+print(hasattr(sys, "tried"))
+sys.tried = True
+raise ImportError("no")
+)");
+  EXPECT_THAT(printed({nlohmann::json::object()})[0], testing::EndsWith("False\n"));
+}
+
 TEST_F(injected_trials, are_not_provoked_where_no_call_is_meant) {
   EXPECT_THAT(trial("matmul.stream"),
               HasSubstr(R"("why": "the operation made no driver call that the rule is for")"));

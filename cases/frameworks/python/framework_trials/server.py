@@ -221,10 +221,11 @@ def run_trial(case: str, arm: str, seed: int, device: int, expected: Optional[Di
     trial.done()
 
 
-def in_child_of_server(request: Dict[str, Any], device: int, expected: Optional[Dict[str, Any]]) -> None:
+def in_child_of_server(request: Dict[str, Any], device: int, expected: Optional[Dict[str, Any]], imported: bool) -> None:
     tie_to_parent()
-    if driver.has_begun():
-        # Importing the framework has used CUDA, so this process cannot fork.
+    os.environ.update(request.get("environment", {}))  # before CUDA begins
+    if driver.has_begun() or not imported:
+        # Importing the framework has used CUDA, so this process cannot fork; or has failed, and may fail in another way the next time.
         os.set_inheritable(REPORT_FD, True)
         words = ["trial", request["case"], request["arm"], "--seed", str(request["seed"]), "--device", str(device), "--is", json.dumps(expected)]
         os.execv(sys.executable, [sys.executable, "-B", sys.argv[0], *words])
@@ -249,15 +250,16 @@ def serve(device: int, expected: Optional[Dict[str, Any]]) -> int:
             held += received
         line, held = held.split(b"\n", 1)
         request = json.loads(line)
+        imported = True
         try:
             framework_of(request["case"].split(".", 1)[0])
         except BaseException:  # pylint: disable=broad-except
-            pass  # the trial imports it again, and says so
+            imported = False  # the trial says so
         sys.stdout.flush()
         sys.stderr.flush()
         child = os.fork()
         if child == 0:
-            in_child_of_server(request, device, expected)
+            in_child_of_server(request, device, expected, imported)
         _, status = os.waitpid(child, 0)
         # End by the same signal: the runner must see it.
         if os.WIFSIGNALED(status):
