@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// What `cufault bisect` is asked for; reports/answers/bisect_releases.py answers.
+// What `cufault bisect` is asked for; reports/answers/bisect_*.py answer.
 #include "harness/cli/answer.hpp"
 
 namespace cufault {
@@ -12,7 +12,9 @@ void add_bisect(command_line& line) {
   };
   const auto said = std::make_shared<given>();
   CLI::App* const command = said->command = line.command(
-      "bisect", "Find the release of cuBLAS that broke an arm or a command, and the one that mended it",
+      "bisect",
+      "Find the release of cuBLAS or a Python package that broke an arm or a command, and the one that "
+      "mended it",
       "It tries releases between --good and --bad, half of those that are left each time. --good older than "
       "--bad: the first bad release. --good newer: the first good one. One of each: both.\n"
       "The controls of an arm's case must pass on each release. A command has --control, or is run on the "
@@ -27,6 +29,11 @@ void add_bisect(command_line& line) {
       "environment. It is an error if such a process loads another libcublas.so or libcublasLt.so. A cuBLAS "
       "that is linked statically, and a process that does not keep the environment, are not noticed. --ok "
       "gets what it gets in cufault sweep, with the outcome in CUFAULT_RUN_OUTCOME.\n"
+      "With --package each release is an environment, and the command finds its bin first in PATH: python3 "
+      "is "
+      "the environment's. PYTHONPATH is not kept. It is an error if the command loads the package from "
+      "elsewhere, or not at all. An environment is skipped if its package cannot be imported, or is another "
+      "than its folder's name says.\n"
       "CUFAULT_ENGINE starts a container of --images (default: docker run --rm --gpus all); a folder that "
       "the command needs is mounted there.\n"
       "Exit codes: 0 found; 2 bad input, or the ends are not as said; 3 found, up to releases that were "
@@ -43,7 +50,9 @@ void add_bisect(command_line& line) {
           if (line.behind.empty() && option->count() > 0)
             throw usage_error(
                 fmt::format("{} is of a command, and none stands after --", option->get_name()));
-        return answer("bisect_releases", asked, &line);
+        if (asked.count("--package") == 0 && asked.count("--keep") > 0 && asked.count("--releases") > 0)
+          throw usage_error("--keep is of the package index and of packs: give it without --releases");
+        return answer(asked.count("--package") > 0 ? "bisect_environments" : "bisect_releases", asked, &line);
       });
   using texts = std::vector<std::string>;
   add_passed_on<texts>(
@@ -53,10 +62,18 @@ void add_bisect(command_line& line) {
       ->required();
   add_passed_on(command, "--bad", "a release that is bad")->type_name("RELEASE")->required();
   add_passed_on(command, "ARM", "CASE/ARM, as in `cufault list CASE`");
+  CLI::Option* const package =
+      add_passed_on(
+          command, "--package",
+          "of this Python package in place of cuBLAS: torch, 'jax[cuda13]', cupy-cuda13x, or another "
+          "that has libraries")
+          ->type_name("NAME");
   CLI::Option* const releases =
-      add_passed_on(command, "--releases",
-                    "take the releases of this folder: folders that each hold a libcublas.so.N and its "
-                    "libcublasLt, or such files (default: the package index)")
+      add_passed_on(
+          command, "--releases",
+          "take the releases of this folder: folders that each hold a libcublas.so.N and its "
+          "libcublasLt, or such files; with --package, folders that each are a virtual environment, "
+          "or hold the pieces of a pack of ci/campaign (default: the package index)")
           ->type_name("FOLDER")
           ->check(CLI::ExistingDirectory);
   CLI::Option* const images =
@@ -65,13 +82,13 @@ void add_bisect(command_line& line) {
           "take the releases in these container images, from the oldest to the newest: A,B,C")
           ->delimiter(',')
           ->type_name("IMAGES")
-          ->excludes(releases);
-  add_passed_on(
-      command, "--keep",
-      "folder in which releases from the package index stay (default: cufault/cublas in XDG_CACHE_HOME)")
+          ->excludes(releases)
+          ->excludes(package);
+  add_passed_on(command, "--keep",
+                "folder in which releases from the package index, and unpacked ones, stay (default: "
+                "cufault/cublas, or /NAME, in XDG_CACHE_HOME)")
       ->type_name("FOLDER")
       ->check(in_existing_folder)
-      ->excludes(releases)
       ->excludes(images);
   const auto of_command = [said](const char* name, const char* what) {
     return said->of_commands.emplace_back(add_passed_on(said->command, name, what));

@@ -13,7 +13,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -46,6 +46,11 @@ class Release:
 
     name: str
     pair: tuple[Path, ...] = ()
+
+    @property
+    def place(self) -> Optional[Path]:
+        """None of an image, and of one that is not fetched yet."""
+        return self.pair[0] if self.pair else None
 
 
 def quoted(words: Sequence[str]) -> str:
@@ -100,6 +105,8 @@ def release_in(name: str, folder: Path) -> Release:
 class Source:
     """The releases that there are, in order. `stop`: as in processes.run()."""
 
+    what, form = "cuBLAS", f"no folder and no file in it is a {STEM}.*"
+
     def __init__(self, asked_for: asked.Asked, stop: int):
         options, self.stop, self.keep, self.all = asked_for.options, stop, Path(), list[Release]()
         self.program, self.fetch = asked_for.file("program"), asked_for.file("fetch_cublas")
@@ -124,6 +131,15 @@ class Source:
             raise Refused(said["reasons"][0]["why"] if said["reasons"] else ended.words())
         return said
 
+    def _found_at(self, entry: Path) -> Optional[Release]:
+        """None where it is none. Throws Refused."""
+        if not entry.is_dir() and not entry.name.startswith(STEM + "."):
+            return None
+        found = release_in(entry.name, entry) if entry.is_dir() else release_of_file(entry.name, entry)
+        if not version_from(entry.name):
+            found.name = self._version_said_by(found.pair[0])
+        return found
+
     def _version_said_by(self, library: Path) -> str:
         """What the library says, where its folder's name does not."""
         try:
@@ -136,30 +152,31 @@ class Source:
 
     def _list_folder(self, folder: Path) -> None:
         for entry in [Path(folder, e) for e in os.listdir(folder)]:
-            if not entry.is_dir() and not entry.name.startswith(STEM + "."):
-                continue
             try:
-                found = release_in(entry.name, entry) if entry.is_dir() else release_of_file(entry.name, entry)
-                if not version_from(entry.name):
-                    found.name = self._version_said_by(found.pair[0])
-                self.all.append(found)
+                found = self._found_at(entry)
+                self.all += [found] if found else []
             except Refused as why:
                 say(f"bisect: {why}; it is left out")
         self.all.sort(key=lambda r: version_from(r.name))
         # libcublas.so, libcublas.so.13 and libcublas.so.13.1.0 are one.
-        self.all = [r for i, r in enumerate(self.all) if i == 0 or r.pair[0] != self.all[i - 1].pair[0]]
+        self.all = [r for i, r in enumerate(self.all) if i == 0 or not r.place or r.place != self.all[i - 1].place]
         for one, other in zip(self.all, self.all[1:]):
             if one.name == other.name:
-                raise Refused(f"{one.pair[0]} and {other.pair[0]} are both {one.name}")
+                raise Refused(f"{one.place or 'a pack'} and {other.place or 'a pack'} are both {one.name}")
         if not self.all:
-            raise Refused(f"{folder} holds no release: no folder and no file in it is a {STEM}.*")
+            raise Refused(f"{folder} holds no release: {self.form}")
 
-    def _list_index(self, options: dict[str, Any]) -> None:
+    def _keep_in(self, options: dict[str, Any], usual: str) -> None:
         cache, home = os.environ.get("XDG_CACHE_HOME", ""), os.environ.get("HOME", "")
         if "keep" not in options and not cache.startswith("/") and not home:
             raise Refused("neither XDG_CACHE_HOME nor HOME is set: --keep FOLDER says where fetched releases go")
-        usual = Path(cache, "cufault/cublas") if cache.startswith("/") else Path(home, ".cache/cufault/cublas")
-        self.keep = Path(options["keep"]).absolute() if "keep" in options else usual
+        self.keep = Path(options["keep"]).absolute() if "keep" in options else Path(cache if cache.startswith("/") else Path(home, ".cache"), "cufault", usual)
+        try:
+            self.keep.mkdir(parents=True, exist_ok=True)
+        except OSError:
+            raise Refused(f"--keep {one_line(str(self.keep))}: it is no folder, and none can be made") from None
+
+    def _list_index(self, options: dict[str, Any]) -> None:
         for end in (*options["good"], options["bad"]):
             if version_from(end) < (12,):
                 raise Refused(f"'{one_line(end)}' is no release in the package index; give a version from 12.0 on, as 13.1.0.3")
@@ -168,10 +185,7 @@ class Source:
             why = "it did not answer within 5 minutes" if said.how == "its timeout" else said.last_words()
             raise Refused(f"the package index does not tell the versions of cuBLAS: {why}; --releases FOLDER takes libraries that are here")
         self.all = sorted(map(Release, said.out.decode().split()), key=lambda r: version_from(r.name))
-        try:
-            self.keep.mkdir(parents=True, exist_ok=True)
-        except OSError:
-            raise Refused(f"--keep {one_line(str(self.keep))}: it is no folder, and none can be made") from None
+        self._keep_in(options, "cublas")
 
     def index_of(self, option: str, name: str) -> int:
         """Throws Refused with its neighbours where there is no such release. `option`: who asks."""
@@ -186,13 +200,13 @@ class Source:
     def ready(self, which: int) -> Release:
         """With its files, fetched where they are not there."""
         r = self.all[which]
-        if self.keep == Path() or r.pair:
+        if self.keep == Path() or r.place:
             return r
         folder = self.keep / r.name
-        if not is_fetched(folder):
+        if not self.is_fetched(folder):
             self._fetch(r.name, folder)
         try:
-            self.all[which] = release_in(r.name, folder)
+            self.all[which] = self.fetched_in(r.name, folder)
         except Refused as why:
             raise Refused(f"{why}; remove it, so that it is fetched again") from None
         return self.all[which]
@@ -220,33 +234,43 @@ class Source:
                     raise Refused(f"{beside}: another process fetches into it, and does not end")
                 run_process(["/bin/sleep", "0.5"], 60, self.stop)
             at_end.callback(shutil.rmtree, beside, ignore_errors=True)
-            if is_fetched(folder):
+            if self.is_fetched(folder):
                 return
             shutil.rmtree(folder, ignore_errors=True)  # of a run that was killed
             shutil.rmtree(pair, ignore_errors=True)
             say(f"bisect: fetching {version} into {folder}")
-            ended = run_process(["/usr/bin/env", "bash", self.fetch, version, pair], FETCH_LIMIT, self.stop)
-            if ended.how != "exit 0":
-                raise Refused(f"cuBLAS {version} could not be fetched: {ended.words()}")
+            for words in self.fetching(version, pair):
+                ended = run_process(words, FETCH_LIMIT, self.stop)
+                if ended.how != "exit 0":
+                    raise Refused(f"{self.what} {version} could not be fetched: {ended.words()}")
             pair.rename(folder)
 
+    def fetching(self, version: str, into: Path) -> Iterator[Sequence[str | Path]]:
+        """Commands, run one after another."""
+        yield ["/usr/bin/env", "bash", self.fetch, version, into]
 
-def is_fetched(folder: Path) -> bool:
-    """As ci/fetch-cublas leaves it: the licence comes last."""
-    return any(folder.glob("*.licence.txt"))
+    def fetched_in(self, name: str, folder: Path) -> Release:
+        return release_in(name, folder)
+
+    def is_fetched(self, folder: Path) -> bool:
+        """As ci/fetch-cublas leaves it: the licence comes last."""
+        return any(folder.glob("*.licence.txt"))
 
 
 # ---- the search ----
 
 
 class Bisecting:
+    source_of: type[Source] = Source
+    report_of: type[Report] = Report
+
     def __init__(self, asked_for: asked.Asked, scratch: str, stop: int):
         self.asked_for, self.options, self.command, self.scratch, self.stop = asked_for, asked_for.options, asked_for.behind, scratch, stop
-        self.source, self.program = Source(asked_for, stop), asked_for.file("program")
+        self.source, self.program = self.source_of(asked_for, stop), asked_for.file("program")
         options, arm = self.options, "".join(asked_for.names)
         self.case, _, self.arm_name = arm.partition("/")
         self.most: int = options["most"]
-        self.report = Report(arm or quoted(self.command), bool(arm), self.source.origin, quoted(asked_for.line), "once" in options, options["error"])
+        self.report = self.report_of(arm or quoted(self.command), bool(arm), self.source.origin, quoted(asked_for.line), "once" in options, options["error"])
         self.timeout = float(options.get("timeout", 600))
         self.images, self.ok, self.control = "images" in options, options.get("ok", ""), options.get("control", "")
         self.tried, self.containers = dict[int, Tried](), 0
@@ -256,7 +280,7 @@ class Bisecting:
         if arm:
             self._look_at_arm()
         elif not self.images:
-            program_path(self.command[0])
+            self._look_at_command()
         try:
             self.pattern = re.compile(options.get("text", ""))
         except re.error as error:
@@ -265,6 +289,9 @@ class Bisecting:
         if self.images and "run" not in self.engine:
             raise Refused(f"CUFAULT_ENGINE='{one_line(os.environ['CUFAULT_ENGINE'])}' has no word run, as in: docker run --rm --gpus all")
         self.engine[:1] = [program_path(word) for word in self.engine[:1]]
+
+    def _look_at_command(self) -> None:
+        program_path(self.command[0])
 
     def _look_at_arm(self) -> None:
         try:
@@ -438,8 +465,11 @@ class Bisecting:
             if capability and facts["code"] and not any(map(runs, facts["code"])):
                 raise Unusable(f"{file} has no code for this GPU (sm_{capability}): it has {' '.join(c['architecture'] for c in facts['code'])}")
 
-    @staticmethod
-    def _require_pair(release: Release, stack: dict[str, Any]) -> None:
+    def taking(self, release: Release) -> list[str]:
+        """With which `cufault run` takes it."""
+        return ["--cublas", str(release.pair[0]), "--cublaslt", str(release.pair[1])] if release.pair else []
+
+    def _require_pair(self, release: Release, stack: dict[str, Any]) -> None:
         """A step in which another library was loaded than asked is an error."""
         for library, key, asked in (("cublas", "path", 0), ("cublaslt", "path", 1), ("cublaslt", "called_by_cublas", 1)):
             loaded = (stack.get(library) or {}).get(key)
@@ -520,9 +550,7 @@ class Bisecting:
         """The arm with the controls of its case, by `cufault run` in a process of its own. It judges; what it saw is the outcome."""
         records = scratch / "records"
         records.mkdir()  # ours, also where a container writes to it
-        argv = [str(self.program), "run", "--json", "--tier=full", "--repeats=6", f"--device={self.options['device']}", f"--wait={self.options['wait']}", "--records", str(records), self.report.what]
-        if release.pair:
-            argv += ["--cublas", str(release.pair[0]), "--cublaslt", str(release.pair[1])]
+        argv = [str(self.program), "run", "--json", "--tier=full", "--repeats=6", f"--device={self.options['device']}", f"--wait={self.options['wait']}", "--records", str(records), self.report.what, *self.taking(release)]
         ran = self._in_release(release, argv, scratch, 7200, own=True)
         files = sorted(records.glob("*.jsonl"))
         lines = [json.loads(line) for line in files[0].read_text().splitlines()] if files else []
@@ -570,7 +598,7 @@ class Bisecting:
         report.releases, report.reasons = [self.tried[which] for which in sorted(self.tried)], list(reasons)
         for change in report.changes if report.is_arm and not self.images else ():
             bad = self.source.ready(self.source.index_of("--bad", change.bad))
-            report.repeat += f"; one release: cufault run --cublas {quoted([str(bad.pair[0])])} {report.what}"
+            report.repeat += f"; one release: cufault run {quoted(self.taking(bad)[:2])} {report.what}"
         report.cufault = run_process([self.program, "--version"], 60, -1).out.decode().strip().removeprefix("cufault ")
         if self.asked_for.json:
             text.print_json(report.json())
@@ -579,11 +607,11 @@ class Bisecting:
         sys.stdout.flush()
 
 
-def search(asked_for: asked.Asked, stop: int) -> int:
+def search(asked_for: asked.Asked, stop: int, of: type[Bisecting] = Bisecting) -> int:
     bisecting = None
     with tempfile.TemporaryDirectory(prefix="cufault-bisect-") as scratch:
         try:
-            bisecting = Bisecting(asked_for, scratch, stop)
+            bisecting = of(asked_for, scratch, stop)
             return bisecting.search()
         except Interrupted:
             if bisecting:

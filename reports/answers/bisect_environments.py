@@ -1,0 +1,254 @@
+# SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+# SPDX-License-Identifier: Apache-2.0
+"""cufault bisect --package: which release of a Python package broke an arm or a command, by an environment for each."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Optional, cast
+
+import asked
+from asked import Refused, one_line
+from bisect_releases import Bisecting, Release, Source, Unusable, is_of_version, program_path, search, version_from
+from bisection import Report, Tried
+from processes import Ended, in_child
+from processes import run as run_process
+
+IMPORT_LIMIT, ANSWER_LIMIT = 30.0, 20.0  # seconds
+FAMILIES = {"torch": "pytorch", "jax": "jax", "cupy": "cupy"}
+PROBE = """
+import sys
+sys.path[:1] = [p for p in sys.path[:1] if p]
+import importlib, json
+of = importlib.import_module(sys.argv[1])
+print("\\n" + json.dumps([of.__file__, str(getattr(of, "__version__", ""))]))
+"""
+
+
+def traced(scratch: Path) -> dict[str, str]:
+    return {"LD_DEBUG": "libs", "LD_DEBUG_OUTPUT": str(scratch / "loaded")}
+
+
+def loaded_in(scratch: Path) -> set[Path]:
+    """By each process that got traced(), by the folders they lie in, which are resolved: a file may be a link into another environment."""
+    found = set()
+    for log in scratch.glob("loaded.*"):
+        for line in re.finditer(r"calling init: (.*\.so[^/\n]*)$", log.read_text(errors="surrogateescape"), re.MULTILINE):
+            found.add(Path(os.path.realpath(os.path.dirname(line[1])), os.path.basename(line[1])))
+        log.unlink()
+    return found
+
+
+@dataclass
+class Environment(Release):
+    """`place` of one: its folder. `path`: PYTHONPATH. Known after Environments.import_in(): `file` and `version` of the package, `libraries` by their paths in site-packages."""
+
+    folder: Optional[Path] = None
+    path: str = ""
+    file: Path = Path()
+    version: str = ""
+    libraries: dict[str, Path] = field(default_factory=dict)
+
+    @property
+    def place(self) -> Optional[Path]:
+        return self.folder
+
+    @property
+    def python(self) -> Path:
+        assert self.folder
+        return self.folder / "bin/python"
+
+    def variables(self) -> dict[str, str]:
+        """Of what runs in it."""
+        assert self.folder
+        return {"PATH": f"{self.folder / 'bin'}:{os.environ.get('PATH', '/bin:/usr/bin')}", "VIRTUAL_ENV": str(self.folder), "PYTHONHOME": "", "PYTHONPATH": self.path}
+
+
+class Environments(Source):
+    def __init__(self, asked_for: asked.Asked, stop: int):
+        self.what = asked_for.options["package"]
+        self.package = re.sub(r"\[.*", "", self.what).lower()
+        self.module = "cupy" if self.package.startswith("cupy") else self.package.replace("-", "_")
+        self.form = f"no folder in it has a bin/python, and none the pieces of a pack, {self.package}-VERSION.00 and so on"
+        self.limit = min(float(asked_for.options.get("timeout", IMPORT_LIMIT)), IMPORT_LIMIT)
+        self.options, self.packs = asked_for.options, dict[str, Path]()
+        super().__init__(asked_for, stop)
+
+    def _found_at(self, entry: Path) -> Optional[Release]:
+        if (entry / "bin/python").exists():
+            found = Environment(entry.name, folder=entry.absolute())
+            if not version_from(entry.name):
+                self.import_in(found)
+                found.name = found.version
+                if not version_from(found.name):
+                    raise Refused(f"{entry}: {one_line(found.name) or 'no version'} is no release")
+            return found
+        piece = next((p for p in sorted(entry.glob(f"{self.package}-*.*")) if re.search(r"\.0+$", p.name)), None) if entry.is_dir() else None
+        if not piece:
+            return None
+        version = piece.stem.removeprefix(f"{self.package}-")
+        self.packs[version] = entry.absolute()
+        if self.keep == Path():
+            self._keep_in(self.options, self.package)
+        return Environment(version)
+
+    def _list_index(self, options: dict[str, Any]) -> None:
+        for end in (*options["good"], options["bad"]):
+            if not version_from(end):
+                raise Refused(f"'{one_line(end)}' is no release in the package index; give a version, as 2.11.0")
+        said = run_process([program_path("python3"), "-m", "pip", "--disable-pip-version-check", "download", "--no-deps", "--only-binary=:all:", "-d", "/", f"{self.package}==0"], 300, self.stop)
+        listed = re.search(r"from versions: ([^)]*)", said.err.decode(errors="replace"))
+        self.all = [Environment(v) for v in sorted(filter(version_from, listed[1].split(", ")), key=version_from)] if listed else []
+        if not self.all:
+            raise Refused(f"the package index does not tell the versions of {self.package}: {said.words()}; --releases FOLDER takes environments that are here")
+        self._keep_in(options, self.package)
+
+    def fetching(self, version: str, into: Path) -> Iterator[Sequence[str | Path]]:
+        """Without pip in it, so that it can be renamed: no file of it has its path."""
+        python = program_path("python3")
+        yield [python, "-m", "venv", "--without-pip", into]
+        (site,) = into.glob("lib/python3*/site-packages")
+        if version not in self.packs:
+            yield [python, "-m", "pip", "--disable-pip-version-check", "install", "--quiet", "--no-warn-script-location", "--only-binary=:all:", "--target", site, f"{self.what}=={version}"]
+            return
+        pack = self.packs[version]
+        if (pack / "sha256sums").exists():
+            yield ["/bin/sh", "-c", 'cd "$1" && exec sha256sum --check --quiet sha256sums', "sh", pack]
+        pieces = sorted(p for p in pack.glob(f"{self.package}-{version}.*") if p.suffix[1:].isdigit())
+        yield ["/bin/bash", "-o", "pipefail", "-c", 'cat "${@:2}" | zstd -dqc | tar -C "$1" -xf -', "bash", site, *pieces]
+        # What a pack lacks is of the environment of python3. A library finds others by paths from its own.
+        rest = Path(run_process([python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"], ANSWER_LIMIT, self.stop).out.decode().strip())
+        (site / "nvidia").mkdir(exist_ok=True)
+        for folder in rest.glob("nvidia/*"):
+            if not (site / "nvidia" / folder.name).exists():
+                (site / "nvidia" / folder.name).symlink_to(folder)
+        (site / "zz_rest.pth").write_text(f"{rest}\n", encoding="utf-8")
+
+    def fetched_in(self, name: str, folder: Path) -> Release:
+        return Environment(name, folder=folder)
+
+    def is_fetched(self, folder: Path) -> bool:
+        return (folder / "bin/python").exists()
+
+    def import_in(self, of: Environment) -> None:
+        """Throws Refused with its path where the package cannot be imported."""
+        python, variables = of.python, of.variables()
+        said = run_process([python, "--version"], ANSWER_LIMIT, self.stop, variables)
+        if said.how != "exit 0" or not said.out.startswith(b"Python 3."):
+            raise Refused(f"{python} is no Python 3: its --version ended by {said.words()}")
+        with tempfile.TemporaryDirectory(prefix="cufault-bisect-") as scratch:
+            ran = run_process([python, "-c", PROBE, self.module], self.limit, self.stop, {**variables, **traced(Path(scratch))})
+            loaded = loaded_in(Path(scratch))
+        if ran.how == "its timeout":
+            raise Refused(f"{python}: import {self.module} has not ended within {self.limit:g} s")
+        try:
+            file, version = json.loads(ran.out.split(b"\n")[-2])
+        except (ValueError, IndexError):
+            raise Refused(f"{python}: import {self.module} fails: {ran.words()}") from None
+        if not file:
+            raise Refused(f"{python}: {self.module} is a folder without __init__.py")
+        of.file, of.version = Path(file), version.partition("+")[0]
+        for folder in (self.module, f"{self.module}lib", f"{self.module}.libs"):  # as torch, jaxlib, numpy.libs
+            there = os.path.realpath(of.file.parents[1] / folder)
+            of.libraries |= {f"{folder}/{library.relative_to(there)}": library for library in loaded if library.is_relative_to(there)}
+
+
+@dataclass
+class PackageReport(Report):
+    """`more`: members of its JSON that a bisection of cuBLAS has not."""
+
+    more: dict[str, Any] = field(default_factory=dict)
+
+    def json(self) -> dict[str, Any]:
+        return dict(sorted({**super().json(), **self.more}.items()))
+
+
+class InEnvironments(Bisecting):
+    source_of, report_of = Environments, PackageReport
+    source: Environments
+    report: PackageReport
+
+    def __init__(self, asked_for: asked.Asked, scratch: str, stop: int):
+        self.seen = dict[tuple[tuple[int, int], ...], Environment]()
+        super().__init__(asked_for, scratch, stop)
+        self.report.more["package"] = self.source.what
+        try:
+            stack = self.source.own(["stack", "--json"])
+        except Refused:
+            stack = {}
+        for member, key in (("gpu", "name"), ("driver", "version"), ("runtime", "version")):
+            setattr(self.report, member, (stack.get(member) or {}).get(key, ""))
+
+    def _look_at_command(self) -> None:
+        word = self.command[0]
+        if "/" in word and re.fullmatch(r"python[0-9.]*", os.path.basename(word)):
+            raise Refused(f"{one_line(word)} is one Python: give {os.path.basename(word)}, which is that of each environment")
+
+    def _look_at_arm(self) -> None:
+        family = FAMILIES.get(self.source.module)
+        if self.case.partition(".")[0] != family:
+            raise Refused(f"--package {self.source.what}: {one_line(self.report.what)} is no arm of it; `cufault list {family or 'CASE'}` lists arms")
+        super()._look_at_arm()
+
+    def _describe_release(self, release: Release, shown: Tried, scratch: Path) -> None:
+        of = cast(Environment, release)
+        shown.name = of.name
+        try:
+            self.source.import_in(of)
+        except Refused as why:
+            raise Unusable(str(why)) from None
+        shown.version = of.version
+        if of.version and not is_of_version(of.version, of.name):
+            raise Unusable(f"{of.folder}: its {self.source.module} says that it is {of.version}, in {of.file}")
+        if not of.libraries and not self.report.is_arm:
+            raise Refused(f"{of.file}: {self.source.module} has no library: which one a command has imported cannot be told")
+        files = [of.file, *sorted(of.libraries.values())]
+        other = self.seen.setdefault(tuple((s.st_dev, s.st_ino) for s in map(os.stat, files)), of)
+        if other is not of:
+            raise Refused(f"{other.folder} and {of.folder} import {self.source.module} of the same files, as {os.path.realpath(other.file)}: that compares a thing with itself")
+        for library in [*of.libraries.values()][:1]:
+            shown.build_id = self.source.own(["library", "--json", "--no-load", library]).get("build_id", "")
+
+    def taking(self, release: Release) -> list[str]:
+        return ["--python", str(cast(Environment, release).python)]
+
+    def _require_pair(self, release: Release, stack: dict[str, Any]) -> None:
+        of, python = cast(Environment, release), stack.get("python") or {}
+        imported = (python.get("frameworks") or {}).get(FAMILIES[self.source.module])
+        if imported and os.path.realpath(imported["file"]) != os.path.realpath(of.file):
+            raise Refused(f"{imported['file']} was imported in place of {of.file}")
+        told = python.get("packages", {}).get(self.source.package, of.version).partition("+")[0]
+        if not imported and of.version and told != of.version:
+            raise Refused(f"{of.python}: {self.source.module} {told} was imported in place of {of.version}")
+
+    def _in_release(self, release: Release, argv: Sequence[str], scratch: Path, timeout: float, own: bool = False) -> Ended:
+        of = cast(Environment, release)
+        changes, (program, *words) = of.variables(), argv
+        changes |= {"TMPDIR": str(scratch), "CUFAULT_PYTHON": ""} if own else traced(scratch)
+        ended = run_process([shutil.which(program, path=changes["PATH"]) or program_path(program), *words], timeout, self.stop, changes)
+        if not own:
+            self._require_environment(of, loaded_in(scratch), argv is self.command)
+        return ended
+
+    def _require_environment(self, of: Environment, loaded: set[Path], must: bool) -> None:
+        ours = {*of.libraries.values()}
+        for file in loaded - ours:
+            if str(file).endswith(tuple(f"/{library}" for library in of.libraries)):
+                raise Refused(f"the command loaded {one_line(str(file))} in place of that of {of.folder}: it starts another Python, or changes where Python looks")
+        if must and not loaded & ours:
+            raise Refused(f"no process of the command loaded {self.source.module} of {of.folder}: it does not import {self.source.module}, or starts another Python")
+
+
+def main(asked_for: asked.Asked) -> int:
+    return in_child(lambda stop: search(asked_for, stop, InEnvironments))
+
+
+if __name__ == "__main__":
+    asked.run(main)
