@@ -34,6 +34,9 @@ void add_bisect(command_line& line) {
       "the environment's. PYTHONPATH is not kept. It is an error if the command loads the package from "
       "elsewhere, or not at all. An environment is skipped if its package cannot be imported, or is another "
       "than its folder's name says.\n"
+      "With --pins each package whose versions differ is put alone among the good ones, then the good one "
+      "among the bad ones, in a folder of links to files of both, by PYTHONPATH. A mixture that cannot be "
+      "imported is skipped; where the exit code is also that of other failures, --text tells them apart.\n"
       "CUFAULT_ENGINE starts a container of --images (default: docker run --rm --gpus all); a folder that "
       "the command needs is mounted there.\n"
       "Exit codes: 0 found; 2 bad input, or the ends are not as said; 3 found, up to releases that were "
@@ -44,6 +47,9 @@ void add_bisect(command_line& line) {
           throw usage_error(
               "give either an arm (CASE/ARM) or a command after --, as in: cufault bisect --good 13.1.0.3 "
               "--bad 13.7.0.27 -- ./program");
+        for (const char* end : {"--good", "--bad"})
+          if (asked.count(end) == 0 && asked.count("--pins") == 0)
+            throw usage_error(fmt::format("{} is required; see cufault bisect --help", end));
         if (asked.count("--good") > 2)
           throw usage_error("--good is given at most twice: older and newer than --bad");
         for (const CLI::Option* option : said->of_commands)
@@ -52,15 +58,17 @@ void add_bisect(command_line& line) {
                 fmt::format("{} is of a command, and none stands after --", option->get_name()));
         if (asked.count("--package") == 0 && asked.count("--keep") > 0 && asked.count("--releases") > 0)
           throw usage_error("--keep is of the package index and of packs: give it without --releases");
-        return answer(asked.count("--package") > 0 ? "bisect_environments" : "bisect_releases", asked, &line);
+        return answer(asked.count("--pins") > 0      ? "bisect_pins"
+                      : asked.count("--package") > 0 ? "bisect_environments"
+                                                     : "bisect_releases",
+                      asked, &line);
       });
   using texts = std::vector<std::string>;
   add_passed_on<texts>(
       command, "--good",
       "a release that is good: a version, or an image; given twice: one on each side of --bad")
-      ->type_name("RELEASE")
-      ->required();
-  add_passed_on(command, "--bad", "a release that is bad")->type_name("RELEASE")->required();
+      ->type_name("RELEASE");
+  add_passed_on(command, "--bad", "a release that is bad")->type_name("RELEASE");
   add_passed_on(command, "ARM", "CASE/ARM, as in `cufault list CASE`");
   CLI::Option* const package =
       add_passed_on(
@@ -89,6 +97,18 @@ void add_bisect(command_line& line) {
                 "cufault/cublas, or /NAME, in XDG_CACHE_HOME)")
       ->type_name("FOLDER")
       ->check(in_existing_folder)
+      ->excludes(images);
+  add_passed_on<texts>(command, "--pins",
+                       "a good and a bad virtual environment, in place of releases: swap one package at a "
+                       "time, and name the one that brings the change; --package says what is imported "
+                       "(default: torch, jax or cupy)")
+      ->expected(2)
+      ->check(CLI::ExistingDirectory)
+      ->type_name("GOOD BAD")
+      ->excludes("--good")
+      ->excludes("--bad")
+      ->excludes("--keep")
+      ->excludes(releases)
       ->excludes(images);
   const auto of_command = [said](const char* name, const char* what) {
     return said->of_commands.emplace_back(add_passed_on(said->command, name, what));

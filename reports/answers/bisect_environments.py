@@ -137,12 +137,16 @@ class Environments(Source):
     def is_fetched(self, folder: Path) -> bool:
         return (folder / "bin/python").exists()
 
+    def require_python(self, of: Environment) -> None:
+        """Before it gets a program, which another program might misread."""
+        said = run_process([of.python, "--version"], ANSWER_LIMIT, self.stop, of.variables())
+        if said.how != "exit 0" or not said.out.startswith(b"Python 3."):
+            raise Refused(f"{of.python} is no Python 3: its --version ended by {said.words()}")
+
     def import_in(self, of: Environment) -> None:
         """Throws Refused with its path where the package cannot be imported."""
+        self.require_python(of)
         python, variables = of.python, of.variables()
-        said = run_process([python, "--version"], ANSWER_LIMIT, self.stop, variables)
-        if said.how != "exit 0" or not said.out.startswith(b"Python 3."):
-            raise Refused(f"{python} is no Python 3: its --version ended by {said.words()}")
         with tempfile.TemporaryDirectory(prefix="cufault-bisect-") as scratch:
             ran = run_process([python, "-c", PROBE, self.module], self.limit, self.stop, {**variables, **traced(Path(scratch))})
             loaded = loaded_in(Path(scratch))
@@ -205,16 +209,19 @@ class InEnvironments(Bisecting):
         except Refused as why:
             raise Unusable(str(why)) from None
         shown.version = of.version
-        if of.version and not is_of_version(of.version, of.name):
+        if of.version and version_from(of.name) and not is_of_version(of.version, of.name):
             raise Unusable(f"{of.folder}: its {self.source.module} says that it is {of.version}, in {of.file}")
         if not of.libraries and not self.report.is_arm:
             raise Refused(f"{of.file}: {self.source.module} has no library: which one a command has imported cannot be told")
+        self._require_other(of)
+        for library in [*of.libraries.values()][:1]:
+            shown.build_id = self.source.own(["library", "--json", "--no-load", library]).get("build_id", "")
+
+    def _require_other(self, of: Environment) -> None:
         files = [of.file, *sorted(of.libraries.values())]
         other = self.seen.setdefault(tuple((s.st_dev, s.st_ino) for s in map(os.stat, files)), of)
         if other is not of:
             raise Refused(f"{other.folder} and {of.folder} import {self.source.module} of the same files, as {os.path.realpath(other.file)}: that compares a thing with itself")
-        for library in [*of.libraries.values()][:1]:
-            shown.build_id = self.source.own(["library", "--json", "--no-load", library]).get("build_id", "")
 
     def taking(self, release: Release) -> list[str]:
         return ["--python", str(cast(Environment, release).python)]

@@ -310,6 +310,9 @@ class Bisecting:
     def name_of(self, which: int) -> str:
         return self.source.all[which].name
 
+    def end_of(self, name: str, which: int) -> str:
+        return f"--{name} {self.name_of(which)}"
+
     def of(self, which: int) -> Tried:
         return self.tried.setdefault(which, Tried())
 
@@ -370,7 +373,7 @@ class Bisecting:
                     while sum(tried.outcomes.values()) < trials:
                         self._try_once(which)
                 except Unusable as why:
-                    raise Refused(f"--{name} {self.name_of(which)}: {why}", why.exit_code) from None
+                    raise Refused(f"{self.end_of(name, which)}: {why}", why.exit_code) from None
             test = ReleaseTest(one.outcomes, other.outcomes, self.report.error)
             if one.outcomes != other.outcomes if self.report.once else test.chance < error_of_comparison(comparison, self.report.error):
                 one.result, other.result = GOOD, BAD
