@@ -21,6 +21,7 @@ from bisection import Report, Tried
 from processes import Ended, in_child
 from processes import run as run_process
 
+PIECES = "sm_*.tar.zst.*"  # of a pack of ci/campaign
 IMPORT_LIMIT, ANSWER_LIMIT = 30.0, 20.0  # seconds
 FAMILIES = {"torch": "pytorch", "jax": "jax", "cupy": "cupy"}
 PROBE = """
@@ -28,7 +29,8 @@ import sys
 sys.path[:1] = [p for p in sys.path[:1] if p]
 import importlib, json
 of = importlib.import_module(sys.argv[1])
-print("\\n" + json.dumps([of.__file__, str(getattr(of, "__version__", ""))]))
+git = getattr(getattr(of, "version", None), "git_version", "")
+print("\\n" + json.dumps({"file": of.__file__, "version": str(getattr(of, "__version__", "")), "git": str(git)}))
 """
 
 
@@ -48,13 +50,14 @@ def loaded_in(scratch: Path) -> set[Path]:
 
 @dataclass
 class Environment(Release):
-    """`place` of one: its folder. `path`: PYTHONPATH. Known after Environments.import_in(): `file` and `version` of the package, `libraries` by their paths in site-packages."""
+    """`place` of one: its folder. `path`: PYTHONPATH. Known once it was imported: `file` and `version` of the package, and of commands its `libraries` by their paths in site-packages."""
 
     folder: Optional[Path] = None
     path: str = ""
     file: Path = Path()
     version: str = ""
     libraries: dict[str, Path] = field(default_factory=dict)
+    shown: Tried = field(default_factory=Tried)
 
     @property
     def place(self) -> Optional[Path]:
@@ -64,6 +67,10 @@ class Environment(Release):
     def python(self) -> Path:
         assert self.folder
         return self.folder / "bin/python"
+
+    def take(self, imported: dict[str, str]) -> None:
+        self.file, self.version = Path(imported["file"]), imported.get("version", "").partition("+")[0]
+        self.shown.version, self.shown.build_id = self.version, "".join(re.findall("^[0-9a-f]+$", imported.get("git", "")))
 
     def variables(self) -> dict[str, str]:
         """Of what runs in it."""
@@ -76,28 +83,27 @@ class Environments(Source):
         self.what = asked_for.options["package"]
         self.package = re.sub(r"\[.*", "", self.what).lower()
         self.module = "cupy" if self.package.startswith("cupy") else self.package.replace("-", "_")
-        self.form = f"no folder in it has a bin/python, and none the pieces of a pack, {self.package}-VERSION.00 and so on"
+        self.form = f"no folder in it has a bin/python, and none is a pack of ci/campaign, {self.package}==VERSION"
         self.limit = min(float(asked_for.options.get("timeout", IMPORT_LIMIT)), IMPORT_LIMIT)
         self.options, self.packs = asked_for.options, dict[str, Path]()
         super().__init__(asked_for, stop)
 
     def _found_at(self, entry: Path) -> Optional[Release]:
+        name = entry.name.removeprefix(f"{self.package}==")
         if (entry / "bin/python").exists():
-            found = Environment(entry.name, folder=entry.absolute())
-            if not version_from(entry.name):
+            found = Environment(name, folder=entry.absolute())
+            if not version_from(name):
                 self.import_in(found)
                 found.name = found.version
                 if not version_from(found.name):
                     raise Refused(f"{entry}: {one_line(found.name) or 'no version'} is no release")
             return found
-        piece = next((p for p in sorted(entry.glob(f"{self.package}-*.*")) if re.search(r"\.0+$", p.name)), None) if entry.is_dir() else None
-        if not piece:
+        if name == entry.name or not any(entry.glob(PIECES)):
             return None
-        version = piece.stem.removeprefix(f"{self.package}-")
-        self.packs[version] = entry.absolute()
+        self.packs[name] = entry.absolute()
         if self.keep == Path():
             self._keep_in(self.options, self.package)
-        return Environment(version)
+        return Environment(name)
 
     def _list_index(self, options: dict[str, Any]) -> None:
         for end in (*options["good"], options["bad"]):
@@ -118,18 +124,18 @@ class Environments(Source):
         if version not in self.packs:
             yield [python, "-m", "pip", "--disable-pip-version-check", "install", "--quiet", "--no-warn-script-location", "--only-binary=:all:", "--target", site, f"{self.what}=={version}"]
             return
-        pack = self.packs[version]
-        if (pack / "sha256sums").exists():
-            yield ["/bin/sh", "-c", 'cd "$1" && exec sha256sum --check --quiet sha256sums', "sh", pack]
-        pieces = sorted(p for p in pack.glob(f"{self.package}-{version}.*") if p.suffix[1:].isdigit())
-        yield ["/bin/bash", "-o", "pipefail", "-c", 'cat "${@:2}" | zstd -dqc | tar -C "$1" -xf -', "bash", site, *pieces]
-        # What a pack lacks is of the environment of python3. A library finds others by paths from its own.
-        rest = Path(run_process([python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"], ANSWER_LIMIT, self.stop).out.decode().strip())
-        (site / "nvidia").mkdir(exist_ok=True)
-        for folder in rest.glob("nvidia/*"):
-            if not (site / "nvidia" / folder.name).exists():
-                (site / "nvidia" / folder.name).symlink_to(folder)
-        (site / "zz_rest.pth").write_text(f"{rest}\n", encoding="utf-8")
+        pack, unpack = self.packs[version], 'cat "${@:2}" | zstd -dqc | tar -C "$1" -xf -'
+        yield ["/bin/sh", "-c", 'cd "$1" && exec sha256sum --check --quiet sha256sums', "sh", pack]
+        yield ["/bin/bash", "-o", "pipefail", "-c", unpack, "bash", into, *sorted(pack.glob(PIECES))]
+        # As ci/campaign makes it. What a pack lacks is of python3; the libraries of NVIDIA are looked for beside those of the pack.
+        said = run_process([python, "-c", "import sys; print(*(p for p in sys.path if p.endswith('-packages')), sep='\\n')"], ANSWER_LIMIT, self.stop)
+        rest = said.out.decode(errors="surrogateescape").split()
+        for file in (file for place in rest for file in Path(place, "nvidia").rglob("*") if file.is_file()):
+            own = into / "site/nvidia" / str(file).rpartition("-packages/nvidia/")[2]
+            if not own.exists():
+                own.parent.mkdir(parents=True, exist_ok=True)
+                own.symlink_to(file)
+        (site / "campaign.pth").write_text("\n".join(["../../../site", *rest, ""]), encoding="utf-8")
 
     def fetched_in(self, name: str, folder: Path) -> Release:
         return Environment(name, folder=folder)
@@ -153,12 +159,12 @@ class Environments(Source):
         if ran.how == "its timeout":
             raise Refused(f"{python}: import {self.module} has not ended within {self.limit:g} s")
         try:
-            file, version = json.loads(ran.out.split(b"\n")[-2])
+            imported = json.loads(ran.out.split(b"\n")[-2])
         except (ValueError, IndexError):
             raise Refused(f"{python}: import {self.module} fails: {ran.words()}") from None
-        if not file:
+        if not imported["file"]:
             raise Refused(f"{python}: {self.module} is a folder without __init__.py")
-        of.file, of.version = Path(file), version.partition("+")[0]
+        of.take(imported)
         for folder in (self.module, f"{self.module}lib", f"{self.module}.libs"):  # as torch, jaxlib, numpy.libs
             there = os.path.realpath(of.file.parents[1] / folder)
             of.libraries |= {f"{folder}/{library.relative_to(there)}": library for library in loaded if library.is_relative_to(there)}
@@ -180,7 +186,7 @@ class InEnvironments(Bisecting):
     report: PackageReport
 
     def __init__(self, asked_for: asked.Asked, scratch: str, stop: int):
-        self.seen = dict[tuple[tuple[int, int], ...], Environment]()
+        self.seen = dict[tuple[int, int], Environment]()  # by the files that were imported
         super().__init__(asked_for, scratch, stop)
         self.report.more["package"] = self.source.what
         try:
@@ -203,23 +209,26 @@ class InEnvironments(Bisecting):
 
     def _describe_release(self, release: Release, shown: Tried, scratch: Path) -> None:
         of = cast(Environment, release)
-        shown.name = of.name
+        shown.name, of.shown = of.name, shown
+        if self.report.is_arm:
+            return  # its record says what was imported
+        self._import(of)
+        if not of.libraries:
+            raise Refused(f"{of.file}: {self.source.module} has no library: which one a command has imported cannot be told")
+
+    def _import(self, of: Environment) -> None:
         try:
             self.source.import_in(of)
         except Refused as why:
             raise Unusable(str(why)) from None
-        shown.version = of.version
-        if of.version and version_from(of.name) and not is_of_version(of.version, of.name):
-            raise Unusable(f"{of.folder}: its {self.source.module} says that it is {of.version}, in {of.file}")
-        if not of.libraries and not self.report.is_arm:
-            raise Refused(f"{of.file}: {self.source.module} has no library: which one a command has imported cannot be told")
-        self._require_other(of)
-        for library in [*of.libraries.values()][:1]:
-            shown.build_id = self.source.own(["library", "--json", "--no-load", library]).get("build_id", "")
+        self._require_its_own(of)
 
-    def _require_other(self, of: Environment) -> None:
-        files = [of.file, *sorted(of.libraries.values())]
-        other = self.seen.setdefault(tuple((s.st_dev, s.st_ino) for s in map(os.stat, files)), of)
+    def _require_its_own(self, of: Environment) -> None:
+        """What was imported: of the release that it should be, and of no other environment."""
+        if of.version and not is_of_version(of.version, of.name):
+            raise Unusable(f"{of.folder}: its {self.source.module} says that it is {of.version}, in {of.file}")
+        file = os.stat(of.file)
+        other = self.seen.setdefault((file.st_dev, file.st_ino), of)
         if other is not of:
             raise Refused(f"{other.folder} and {of.folder} import {self.source.module} of the same files, as {os.path.realpath(other.file)}: that compares a thing with itself")
 
@@ -227,13 +236,13 @@ class InEnvironments(Bisecting):
         return ["--python", str(cast(Environment, release).python)]
 
     def _require_pair(self, release: Release, stack: dict[str, Any]) -> None:
-        of, python = cast(Environment, release), stack.get("python") or {}
-        imported = (python.get("frameworks") or {}).get(FAMILIES[self.source.module])
-        if imported and os.path.realpath(imported["file"]) != os.path.realpath(of.file):
-            raise Refused(f"{imported['file']} was imported in place of {of.file}")
-        told = python.get("packages", {}).get(self.source.package, of.version).partition("+")[0]
-        if not imported and of.version and told != of.version:
-            raise Refused(f"{of.python}: {self.source.module} {told} was imported in place of {of.version}")
+        of = cast(Environment, release)
+        imported = (stack["python"].get("frameworks") or {}).get(FAMILIES[self.source.module])
+        if not imported:
+            self._import(of)  # says why not
+            return
+        of.take(imported)
+        self._require_its_own(of)
 
     def _in_release(self, release: Release, argv: Sequence[str], scratch: Path, timeout: float, own: bool = False) -> Ended:
         of = cast(Environment, release)

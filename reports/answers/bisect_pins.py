@@ -8,7 +8,7 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Optional, cast
@@ -30,7 +30,7 @@ found = {}
 for of in metadata.distributions(path=sites):
     name = re.sub("[-_.]+", "-", of.metadata["Name"] or "").lower()
     files = [str(f) for f in of.files or []]
-    compiled = [importlib.util.cache_from_source(f) for f in files if f.endswith(".py")]  # in no RECORD where an import wrote it
+    compiled = [importlib.util.cache_from_source(f) for f in files if f.endswith(".py")]  # in no RECORD where an import wrote it; files of wheels may all have one time
     found.setdefault(name, [of.version, str(of.locate_file("")), files + compiled])
 print("\\n" + json.dumps(["%d.%d" % sys.version_info[:2], sites, found]))
 """
@@ -42,10 +42,6 @@ class Swapped(Environment):
 
     base: int = 0
     pins: tuple[str, ...] = ()
-
-    def variables(self) -> dict[str, str]:
-        """Bytecode would be taken for that of a file of the other environment: files from a wheel may all have one time."""
-        return {**super().variables(), "PYTHONDONTWRITEBYTECODE": "1"}
 
 
 class Pin:
@@ -65,7 +61,7 @@ class PinSource(Environments):
     def __init__(self, asked_for: asked.Asked, stop: int):
         self.room, self.sites = Path(), list[list[str]]()
         self.swapped = dict[int, tuple[str, ...]]()  # in the overlay of each
-        self.pins = dict[str, Pin]()
+        self.pins, self.tops = dict[str, Pin](), set[str]()
         self.folders = [Path(folder).absolute() for folder in asked_for.options["pins"]]
         self.stop, pythons, installed = stop, [], set[str]()
         for i, folder in enumerate(self.folders):
@@ -74,6 +70,8 @@ class PinSource(Environments):
             self.sites.append(sites)
             installed |= found.keys()
             for name, (version, site, files) in found.items():
+                if any(".so" in file for file in files):
+                    self.tops |= {file.partition("/")[0] for file in files}
                 pin = self.pins.setdefault(re.sub(r"-cu\d+$", "", name), Pin())
                 pin.versions[i].append(version)
                 pin.files[i].update({file: f"{site}/{file}" for file in map(os.path.normpath, files) if not file.startswith("..")})
@@ -85,6 +83,8 @@ class PinSource(Environments):
         for name, pin in self.pins.items():
             if any(pin.versions[i] and not pin.files[i] for i in range(2)):
                 raise Refused(f"{name} cannot be swapped: the RECORD of what was installed is missing; install it by pip")
+        self.tops -= {".."}
+        self.tops |= {file.partition("/")[0] for pin in self.pins.values() for files in pin.files for file in files}
         asked_for.options.setdefault("package", next((name for name in FAMILIES if name in installed), ""))
         if not asked_for.options["package"]:
             raise Refused(f"--package says what the command imports: {self.folders[0]} has none of {', '.join(FAMILIES)}")
@@ -102,6 +102,12 @@ class PinSource(Environments):
         except (ValueError, IndexError):
             raise Refused(f"{of.python} does not list its packages: {said.words()}") from None
 
+    def is_elsewhere(self, file: Path, of: Environment) -> bool:
+        """Whether a library is of a package that the overlay has, and of another folder."""
+        if file.is_relative_to(os.path.realpath(of.path)):
+            return False
+        return any(file.is_relative_to(os.path.realpath(f"{site}/{top}")) for sites in self.sites for site in sites for top in self.tops)
+
     def add(self, base: int, names: Iterable[str]) -> int:
         pins = tuple(names)
         swapped = " and ".join(f"{name} {self.pins[name].version(1 - base)}" for name in pins)
@@ -115,8 +121,10 @@ class PinSource(Environments):
         of.path = str(into)
         if of.base not in self.swapped:
             into.mkdir()
+            if into.stat().st_dev != self.folders[of.base].stat().st_dev:
+                say(f"bisect: {into.parent} is on another file system than {self.folders[of.base]}: files are copied; TMPDIR beside it is faster")
             for site in self.sites[of.base]:
-                link_tree(site, of.path)
+                link_tree(site, of.path, self.tops)
             self.swapped[of.base] = ()
         others = [name for name in self.swapped[of.base] if name not in of.pins]
         wanted = [name for name in of.pins if name not in self.swapped[of.base]]
@@ -135,22 +143,28 @@ class PinSource(Environments):
 
 
 def link_file(file: str, target: str) -> None:
-    """What is there stays. A hard link has a path of its own, however it is looked at. Where there can be none, a library still looks beside the link."""
+    """What is there stays. A hard link has a path of its own, however it is looked at; a library looks beside its link, of either kind. A hard link to NVIDIA's gigabytes would be a copy in a container."""
+    library = ".so" in os.path.basename(file)
     try:
-        os.link(os.path.realpath(file) if os.path.islink(file) else file, target)
+        if library and "/nvidia/" in file:
+            os.symlink(os.path.abspath(file), target)
+        else:
+            os.link(os.path.realpath(file) if os.path.islink(file) else file, target)
     except FileExistsError:
         pass
     except OSError:
-        if ".so" in os.path.basename(file):
+        if library:
             os.symlink(os.path.abspath(file), target)
         else:
             shutil.copy2(file, target)
 
 
-def link_tree(folder: str, into: str) -> None:
+def link_tree(folder: str, into: str, only: Container[str] = ()) -> None:
     """What is there hides a package behind it, as on the path of Python; folders without __init__.py are merged."""
     for entry in os.scandir(folder):
         target = f"{into}/{entry.name}"
+        if only and entry.name not in only:
+            continue
         if entry.is_file():
             link_file(entry.path, target)
         elif entry.is_dir() and not os.path.exists(f"{target}/__init__.py"):
@@ -176,13 +190,13 @@ class Swapping(InEnvironments):
     def end_of(self, name: str, which: int) -> str:
         return f"--pins, the {name} end"
 
-    def _require_other(self, of: Environment) -> None:
-        if not of.file.is_relative_to(of.path):
+    def _require_its_own(self, of: Environment) -> None:
+        if not Path(os.path.realpath(of.file)).is_relative_to(os.path.realpath(of.path)):
             raise Refused(f"{of.python} imports {of.file} before what PYTHONPATH names: packages cannot be swapped")
 
     def _require_environment(self, of: Environment, loaded: set[Path], must: bool) -> None:
         for file in loaded:
-            if not file.is_relative_to(os.path.realpath(of.path)) and any(file.is_relative_to(os.path.realpath(site)) for sites in self.source.sites for site in sites):
+            if self.source.is_elsewhere(file, of):
                 raise Refused(f"the command loaded {one_line(str(file))}, and not by the packages that were swapped: it opens a library by its path")
         super()._require_environment(of, loaded, must)
 
