@@ -88,6 +88,7 @@ class PinSource(Environments):
         asked_for.options.setdefault("package", next((name for name in FAMILIES if name in installed), ""))
         if not asked_for.options["package"]:
             raise Refused(f"--package says what the command imports: {self.folders[0]} has none of {', '.join(FAMILIES)}")
+        self.linked = tuple(os.path.realpath(f"{site}/{top}") + "/" for sites in self.sites for site in sites for top in self.tops)
         super().__init__(asked_for, stop)
 
     def _list_index(self, options: dict[str, Any]) -> None:
@@ -101,12 +102,6 @@ class PinSource(Environments):
             return json.loads(said.out.split(b"\n")[-2])
         except (ValueError, IndexError):
             raise Refused(f"{of.python} does not list its packages: {said.words()}") from None
-
-    def is_elsewhere(self, file: Path, of: Environment) -> bool:
-        """Whether a library is of a package that the overlay has, and of another folder."""
-        if file.is_relative_to(os.path.realpath(of.path)):
-            return False
-        return any(file.is_relative_to(os.path.realpath(f"{site}/{top}")) for sites in self.sites for site in sites for top in self.tops)
 
     def add(self, base: int, names: Iterable[str]) -> int:
         pins = tuple(names)
@@ -126,18 +121,15 @@ class PinSource(Environments):
             for site in self.sites[of.base]:
                 link_tree(site, of.path, self.tops)
             self.swapped[of.base] = ()
-        others = [name for name in self.swapped[of.base] if name not in of.pins]
-        wanted = [name for name in of.pins if name not in self.swapped[of.base]]
-        for names, gone in (others, 1 - of.base), (wanted, of.base):
-            for name in names:
-                for file in self.pins[name].files[gone]:
-                    (into / file).unlink(missing_ok=True)
-        for names, comes in (others, of.base), (wanted, 1 - of.base):
-            for name in names:
-                for file, there in self.pins[name].files[comes].items():
-                    if os.path.exists(there):
-                        (into / file).parent.mkdir(parents=True, exist_ok=True)
-                        link_file(there, f"{into}/{file}")
+        comes = {name: 1 - of.base if name in of.pins else of.base for name in {*of.pins} ^ {*self.swapped[of.base]}}
+        for name, side in comes.items():
+            for file in self.pins[name].files[1 - side]:
+                (into / file).unlink(missing_ok=True)
+        for name, side in comes.items():
+            for file, there in self.pins[name].files[side].items():
+                if os.path.exists(there):
+                    (into / file).parent.mkdir(parents=True, exist_ok=True)
+                    link_file(there, f"{into}/{file}")
         self.swapped[of.base] = of.pins
         return of
 
@@ -196,7 +188,7 @@ class Swapping(InEnvironments):
 
     def _require_environment(self, of: Environment, loaded: set[Path], must: bool) -> None:
         for file in loaded:
-            if self.source.is_elsewhere(file, of):
+            if str(file).startswith(self.source.linked) and not file.is_relative_to(os.path.realpath(of.path)):
                 raise Refused(f"the command loaded {one_line(str(file))}, and not by the packages that were swapped: it opens a library by its path")
         super()._require_environment(of, loaded, must)
 
@@ -227,16 +219,16 @@ class Swapping(InEnvironments):
     def _find(self, test: ReleaseTest) -> str:
         """In words; empty where it is not found."""
         pins = self.source.pins
-        for i, other in ((0, BAD), (1, GOOD)):  # each alone among the good ones; then each good one among the bad ones
-            for name, pin in pins.items():
-                pin.seen[i] = self._like(i, [name], test)
-                if i == 0 and pin.seen[0] == BAD:
-                    pin.seen[1] = self._like(1, [name], test)
-                    pin.brings = True
-                    if pin.seen[1] == GOOD:
-                        return f"BROKE: {self._change_of([name])} brings it; with the old one it goes"
-            if brings := [name for name in pins if pins[name].brings]:
-                return f"BROKE: {self._change_of(brings)} {'brings it; with the old one it stays' if len(brings) == 1 else 'bring it, each alone; with the old one of either it stays'}"
+        for name, pin in pins.items():
+            pin.seen[0] = self._like(0, [name], test)
+            pin.brings = pin.seen[0] == BAD
+            pin.seen[1] = self._like(1, [name], test) if pin.brings else None
+            if pin.seen[1] == GOOD:
+                return f"BROKE: {self._change_of([name])} brings it; with the old one it goes"
+        if brings := [name for name in pins if pins[name].brings]:
+            return f"BROKE: {self._change_of(brings)} {'brings it; with the old one it stays' if len(brings) == 1 else 'bring it, each alone; with the old one of either it stays'}"
+        for name, pin in pins.items():
+            pin.seen[1] = self._like(1, [name], test)
         needed = [name for name, pin in pins.items() if pin.seen[1] == GOOD]
         unclear = [name for name, pin in pins.items() if pin.seen[1] not in (GOOD, BAD)]  # as those without which others do not run
         for names in [needed, needed + unclear] if unclear else [needed]:
