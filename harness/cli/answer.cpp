@@ -32,19 +32,6 @@ bool is_python(const std::string& path) {
          (said.stdout_text + said.stderr_text).starts_with("Python ");
 }
 
-std::string interpreter() {
-  const std::string given = variable("CUFAULT_PYTHON");
-  try {
-    std::string path = program_path(given.empty() ? "python3" : given);
-    if (!given.empty() && !is_python(path)) throw usage_error(path + " is no Python");
-    return path;
-  } catch (const usage_error& error) {
-    throw usage_error(fmt::format(
-        "this command needs Python 3.9 or newer: {}; {}", error.what(),
-        given.empty() ? "install python3, or set CUFAULT_PYTHON to one" : "CUFAULT_PYTHON names it"));
-  }
-}
-
 nlohmann::json files() {
   nlohmann::json all{{"program", own_path()},
                      {"table", table_file()},
@@ -81,6 +68,19 @@ std::vector<std::string> reader_of(const std::string& reader, nlohmann::json sai
 }
 
 }  // namespace
+
+std::string interpreter() {
+  const std::string given = variable("CUFAULT_PYTHON");
+  try {
+    std::string path = program_path(given.empty() ? "python3" : given);
+    if (!given.empty() && !is_python(path)) throw usage_error(path + " is no Python");
+    return path;
+  } catch (const usage_error& error) {
+    throw usage_error(fmt::format(
+        "this command needs Python 3.9 or newer: {}; {}", error.what(),
+        given.empty() ? "install python3, or set CUFAULT_PYTHON to one" : "CUFAULT_PYTHON names it"));
+  }
+}
 
 nlohmann::json answered(const std::string& reader, const nlohmann::json& options,
                         const std::vector<std::string>& names) {

@@ -18,6 +18,9 @@ namespace cufault {
 [[noreturn]] int answer(const std::string& reader, const CLI::App& command,
                         const command_line* line = nullptr);
 
+/// CUFAULT_PYTHON, which is tried, or python3 of PATH. Throws usage_error where there is none.
+std::string interpreter();
+
 /// What a reader prints with these options and names, as JSON, where a command of C++ needs it. Throws usage_error: no Python, or what the reader says.
 nlohmann::json answered(const std::string& reader, const nlohmann::json& options,
                         const std::vector<std::string>& names);

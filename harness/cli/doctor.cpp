@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/cli/doctor.hpp"
 
+#include "harness/cli/answer.hpp"
 #include "harness/cli/command_line.hpp"
 #include "harness/cli/why_answer.hpp"
 #include "harness/doctor/diagnosis.hpp"
@@ -22,7 +23,9 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <iostream>
+#include <map>
 #include <memory>
 #include <set>
 #include <sstream>
@@ -64,6 +67,21 @@ measured_facts measured_here() {
 
 namespace {
 
+/// Frameworks of the Python here, by the metadata on its path; nothing is imported. Of several the first.
+std::map<std::string, std::string> packages_here() {
+  std::map<std::string, std::string> found;
+  try {
+    spawn_options asked;
+    asked.argv = {interpreter(), "-c", "import sys; print('\n'.join(sys.path[1:]))"};
+    asked.timeout = std::chrono::seconds(20);
+    std::istringstream folders(run_process(asked, {}).stdout_text);
+    for (std::string folder; std::getline(folders, folder);)
+      for (const known_package& each : packages_in(folder)) found.try_emplace(each.library, each.version);
+  } catch (const std::runtime_error&) {  // no Python, or it cannot be started
+  }
+  return found;
+}
+
 struct doctor_arguments {
   std::vector<std::string> command{};  ///< to run once, as `cufault why` does; may be empty
   bool json = false, strict = false;
@@ -75,6 +93,7 @@ int run_doctor(const doctor_arguments& arguments) {
   machine m = this_machine();
   m.measured = measured_here();
   m.known = issues_of;
+  m.packages = packages_here();
   m.loaded = loaded_after_product;
   if (!arguments.command.empty()) m.program = program_of(m, arguments.command.front());
   diagnosis d = examine(all_probes(), m);

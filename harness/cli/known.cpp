@@ -30,17 +30,20 @@ void add_known(command_line& line) {
   };
   const auto asked = std::make_shared<given>();
   CLI::App* const known = asked->command = line.command(
-      "known", "What is known to be wrong in a version of cuBLAS on a GPU, and what helps",
+      "known",
+      "What is known to be wrong in a version of cuBLAS, PyTorch, Triton, JAX or CuPy on a GPU, and what "
+      "helps",
       "Measured: cufault saw it with that version on that architecture. Documented: NVIDIA's "
       "release notes say it.\n"
       "Reported: users say it. Not measured: the nearest version or another architecture has "
       "it; that is no warning.\n"
-      "Without --here, --cublas and --lock it lists all. It needs no GPU.\n"
+      "Without --here, --cublas, --package and --lock it lists all. It needs no GPU.\n"
       "Forced algorithm: only one that is chosen by hand meets it. Refused call: only a call that other "
       "releases refuse with a status does. --fail-on counts neither.\n"
       "Exit codes: 0 also where issues are listed; 1 with --fail-on, where one of that harm is "
       "measured or documented;\n"
-      "2 bad input, a lock file that pins no cuBLAS, a trace without its calls, or --here without a cuBLAS.",
+      "2 bad input, a lock file that pins none of them, a trace without its calls, or --here without a "
+      "cuBLAS.",
       [asked] {
         if (const auto* const calls = asked->command->get_option("--calls"); calls->count() > 0)
           require_functions(calls->as<texts>());
@@ -50,6 +53,9 @@ void add_known(command_line& line) {
   known->add_flag_callback(
       "--here", [] {}, "of the cuBLAS and the GPU of this machine, as cufault stack finds them");
   add_passed_on(known, "--cublas", "of this version of cuBLAS: 13.1.0")->type_name("VERSION");
+  add_passed_on<texts>(known, "--package",
+                       "of a release of a package: torch==2.11.0; give it again for triton, jax or cupy")
+      ->type_name("NAME==VERSION");
   add_passed_on(known, "--gpu", "on this GPU: its name, or its compute capability: H200, 9.0 (default: any)")
       ->type_name("GPU");
   add_passed_on<texts>(known, "--lock",

@@ -72,6 +72,27 @@ std::string why_not_seen(const why_run& run) {
   return {};
 }
 
+/// What is known of the frameworks whose files a traceback names, where the output has the words of the message.
+std::vector<std::string> known_of_frameworks(const std::string& output, const std::string& gpu) {
+  std::set<std::string> folders;
+  constexpr std::string_view begins = "File \"";
+  for (std::size_t at = output.find(begins); at != output.npos; at = output.find(begins, at)) {
+    at += begins.size();
+    const std::string file = output.substr(at, output.find_first_of("\"\n", at) - at);
+    for (const char* package : {"/torch/", "/triton/", "/jax/", "/cupy/"})
+      if (const std::size_t end = file.find(package); end != file.npos) folders.insert(file.substr(0, end));
+  }
+  std::vector<std::string> lines;
+  for (const std::string& folder : folders)
+    for (const auto& [library, version] : packages_in(folder))
+      for (const known_match& m : issues_of(version, architecture_of(gpu), library))
+        if (m.level != known_level::not_measured && !m.issue->status.empty() &&
+            output.find(m.issue->status) != output.npos)
+          lines.push_back(fmt::format("your {} {} is known: {}: {} ({}; {})", library, version, m.issue->id,
+                                      m.issue->what, m.because, m.issue->addresses));
+  return lines;
+}
+
 }  // namespace
 
 nlohmann::ordered_json why_json(const why_run& run) {
@@ -137,6 +158,7 @@ why_words why_answer(const why_run& run, const diagnosis* checks) {
   const auto says_something = [](const log_event& event) {
     return event.role != event_role::condition && event.role != event_role::noise;
   };
+  std::string gpu;
   const bool seen_in_calls = first.call != nullptr || first.driver;
   if (!seen_in_calls && std::ranges::none_of(found.events, says_something)) {
     out.rows.push_back(
@@ -147,10 +169,9 @@ why_words why_answer(const why_run& run, const diagnosis* checks) {
     const looked_at_machine here =
         checks == nullptr ? look_at_machine() : looked_at_machine{.findings = findings_of_cases(*checks)};
     explanation e = explain(found, {known, seen, reports, here.findings, true});
+    if (here.gpus.size() == 1) gpu = here.gpus.front();
     // Which cuBLAS the command loaded is not known: each line says with which versions it was measured.
-    if (e.failure)
-      e.known_issues = issues_of_failure(e.failure->call, e.failure->status, {},
-                                         here.gpus.size() == 1 ? here.gpus.front() : "");
+    if (e.failure) e.known_issues = issues_of_failure(e.failure->call, e.failure->status, {}, gpu);
     out.json["explanation"] = explanation_json(e, (run.logs / "output.log").string());
     if (!e.known_issues.empty()) out.json["known_issues"] = e.known_issues;
     if (e.page != nullptr) out.json["page"] = e.page->address();
@@ -160,6 +181,10 @@ why_words why_answer(const why_run& run, const diagnosis* checks) {
                                                          : "No failure of a GPU library was seen."});
     for (answer_row& row : answer_rows(e))  // the failure and the driver's call stand above
       if (row.head != "Failed" && row.head != "Driver") out.rows.push_back(std::move(row));
+  }
+  for (const std::string& line : known_of_frameworks(run.end.last_output, gpu)) {
+    out.rows.push_back({.head = "Known", .text = line, .gives = 5, .least = 1});
+    out.json["known_issues"].push_back(line);
   }
   out.json["log"] = run.logs.string();
   std::ostringstream text;

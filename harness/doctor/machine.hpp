@@ -35,8 +35,9 @@ struct machine {
   /// Libraries in the maps of a process after a product; throws std::runtime_error, with why there are none.
   std::function<std::vector<std::filesystem::path>()> loaded{};
   measured_facts measured{};
-  /// Of a version, on a compute capability; empty: there is no list.
-  std::function<std::vector<known_match>(std::string_view, std::string_view)> known{};
+  std::map<std::string, std::string> packages{};  ///< of the Python here: {"torch", "2.11.0"}
+  /// Of a version, on a compute capability, of a library; empty: there is no list.
+  std::function<std::vector<known_match>(std::string_view, std::string_view, std::string_view)> known{};
 
   [[nodiscard]] std::filesystem::path at(const std::filesystem::path& path) const {
     return root / path.relative_path();

@@ -204,37 +204,39 @@ probe_report look_at_known_issues(const machine& m) {
     report.not_asked = "there is no list of known issues";
     return report;
   }
-  std::set<std::string> architectures, versions;
+  std::set<std::string> architectures;
+  std::set<std::pair<std::string, std::string>> versions{m.packages.begin(), m.packages.end()};
   for (const driver_answers::device& device : m.driver().devices)
     architectures.insert(fmt::format("{}.{}", device.capability / 10, device.capability % 10));
   for (const fs::path& file : chosen(m, "libcublas")) {
     const auto found = find_library(m, name_asked_for(m, file));
     if (!found) continue;
     if (const library_answers said = m.ask(m.at(found->file)); said.version != 0)
-      versions.insert(cublas_version_text(said.version));
+      versions.emplace("cublas", cublas_version_text(said.version));
   }
   if (versions.empty()) report.not_asked = "the loader finds no cuBLAS";
-  for (const std::string& version : versions)
+  for (const auto& [library, version] : versions)
     for (const std::string& architecture : architectures) {
+      const bool cublas = library == "cublas";
+      const std::string where =
+          fmt::format("{} {} on {}", cublas ? "cuBLAS" : library, version, architecture);
+      const std::string list =
+          fmt::format("cufault known {}{} --gpu {}",
+                      cublas ? "--cublas " : "--package " + library + "==", version, architecture);
       std::size_t more = 0;
-      for (const known_match& f : m.known(version, architecture)) {
+      for (const known_match& f : m.known(version, architecture, library)) {
         if (f.level != known_level::measured || f.issue->reach != "any" ||
             rank_of_harm(f.issue->harm) > rank_of_harm("hang")) {
           ++more;
           continue;
         }
-        report.findings.push_back(
-            {.level = finding_level::warning,
-             .text =
-                 fmt::format("cuBLAS {} on {}, {}: {}", version, architecture, f.issue->id, f.issue->what),
-             .advice = std::string(first_workaround(*f.issue)),
-             .command = fmt::format("cufault known --cublas {} --gpu {}", version, architecture),
-             .harm = std::string(f.issue->harm)});
+        report.findings.push_back({.level = finding_level::warning,
+                                   .text = fmt::format("{}, {}: {}", where, f.issue->id, f.issue->what),
+                                   .advice = std::string(first_workaround(*f.issue)),
+                                   .command = list,
+                                   .harm = std::string(f.issue->harm)});
       }
-      if (more > 0)
-        report.seen.push_back(
-            fmt::format("cuBLAS {} on {}: {} more known: cufault known --cublas {} --gpu {}", version,
-                        architecture, more, version, architecture));
+      if (more > 0) report.seen.push_back(fmt::format("{}: {} more known: {}", where, more, list));
     }
   return report;
 }

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 # SPDX-License-Identifier: Apache-2.0
-"""cufault known: what is known to be wrong in a version of cuBLAS on a GPU."""
+"""cufault known: what is known to be wrong in a version of cuBLAS, PyTorch, Triton, JAX or CuPy on a GPU."""
 
 from __future__ import annotations
 
@@ -16,18 +16,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import asked
 import text
 from asked import Refused, did_you_mean, one_line, say
-from known_issues import HARMS, LEVELS, Entry, Found, architecture_of, found_issues, numbers_of, states
+from known_issues import HARMS, LEVELS, LIBRARIES, Entry, Found, architecture_of, found_issues, is_of, numbers_of, states, within
 
 if TYPE_CHECKING:
     from sqlite3 import Connection, Row
 
 
 class Question(NamedTuple):
-    """`architecture`: empty for any. `where`: the file that pins the version."""
+    """`architecture`: empty for any. `where`: the file that pins the version. `library`: as in PACKAGES."""
 
-    cublas: str
+    version: str
     architecture: str = ""
     where: str = ""
+    library: str = "cublas"
 
 
 def spaced(words: str) -> str:
@@ -53,14 +54,16 @@ def span_text(states_there: list[tuple[str, bool]]) -> str:
 def versions_of(entry: Entry) -> str:
     """Which versions, on which GPUs."""
     ranges = entry.get("ranges", [])
-    said = ", ".join(f"{r['from']} to before {r['before']}" for r in ranges)
+    said = ", ".join(f"{r['from']} to before {r['before']}" if "before" in r else f"from {r['from']}, and no release is told to mend it" for r in ranges)
+    if not is_of(entry, "cublas"):
+        said = f"{LIBRARIES[entry['library']]} {said or 'in no release that is told'}"
     parts = [f"{said} on {', '.join(entry['architectures'])}" if said and entry.get("architectures") else said] if said else []
     for architecture, measured in sorted(entry.get("measured", {}).items()):
         nots = ", ".join(measured["not_affected"])
         if measured["affected"]:
             parts.append(f"On {architecture}: {', '.join(measured['affected'])}{'; not ' + nots if nots else ''}. {span_text(states(measured))}")
             continue
-        tried = any(numbers_of(r["from"]) <= numbers_of(v) < numbers_of(r["before"]) for v in measured["not_affected"] for r in ranges)
+        tried = any(within(r, v) for v in measured["not_affected"] for r in ranges)
         parts.append(f"Tried on {architecture} with {nots}: not seen" if tried else f"Not tried in this range; on {architecture} with {nots} it was not seen")
     return ". ".join(parts)
 
@@ -85,8 +88,7 @@ def print_issues(found: list[Found], out: text.Output, markdown: bool) -> None:
             told = True
             out.print(text.cell(f"{entry['id']}  [{spaced(entry['harm'])}] {because}", False))
             continue
-        library = "cuBLAS" if entry["library"] == "cublas" else "cuBLASLt"
-        lines = [f"{entry['id']}  [{how}, {spaced(entry['harm'])}, {library}]", "  " + entry["what"], "  " + because]
+        lines = [f"{entry['id']}  [{how}, {spaced(entry['harm'])}, {LIBRARIES[entry['library']]}]", "  " + entry["what"], "  " + because]
         lines += ["  what helps: " + workarounds_of(entry)] if entry.get("workarounds") else []
         for line in [*lines, "  see: " + evidence, ""]:
             out.print(text.cell(line, False))
@@ -103,9 +105,19 @@ def all_issues(entries: list[Entry]) -> list[Found]:
 
 # ---- what is asked ----
 
-PIN = r"""["']?(?:[ \t]*={1,3}[ \t]*|[-_]|[ \t]+|["',\s]+"?version"?[ \t]*[:=][ \t]*["']?)["']?([0-9]{1,4}\.[0-9]{1,4}\.[0-9]{1,4}(?:\.[0-9]{1,4})?(?![0-9]))"""
+PIN = r"""["']?(?:[ \t]*={1,3}[ \t]*|[-_]|[ \t]+|["',\s]+"?version"?[ \t]*[:=][ \t]*["']?)["']?([0-9]{1,4}\.[0-9]{1,4}\.[0-9]{1,4}(?:\.[0-9]{1,4})?(?![0-9]|\.?(?:a|b|rc|dev)[0-9]))"""
 LARGEST_LOCK = 64 << 20  # bytes
-CUBLAS = r"(?:nvidia[-_.]+cublas(?:[-_.]+cu[0-9]{1,3})?|libcublas)(?:\[[^\]\n]{0,60}\])?(?![-_.]dev)"
+PACKAGES = {
+    library: rf"{name}(?:\[[^\]\n]{{0,60}}\])?(?![-_.]dev)"
+    for library, name in {
+        "cublas": r"(?:nvidia[-_.]+cublas(?:[-_.]+cu[0-9]{1,3})?|libcublas)",
+        "torch": "(?:py)?torch",
+        "triton": "(?:pytorch[-_.]+)?triton",
+        "jax": "jax(?:lib)?",
+        "cupy": r"cupy(?:[-_.]+cuda[0-9]{2,3}x?)?",
+    }.items()
+}
+"""How lock files name each library."""
 
 
 def text_of_lock(file: str) -> str:
@@ -132,14 +144,28 @@ def versions_behind(name: str, lock: str) -> list[str]:
     return list(dict.fromkeys(pin[1] for pin in pinned if pin))
 
 
-def pinned_in(file: str, architecture: str) -> list[Question]:
+def pinned_in(file: str, architecture: str, must_have_cublas: bool) -> list[Question]:
     lock = text_of_lock(file)
-    found = [Question(version, architecture, file) for version in versions_behind(CUBLAS, lock)]
-    if found:
-        return found
-    torch = "it pins torch, and not the nvidia-cublas that torch brings; where that is installed, pip freeze >lock.txt, and give --lock lock.txt"
-    none = "it pins no version of nvidia-cublas, nvidia-cublas-cu12 or libcublas"
-    raise Refused(f"{one_line(file)}: {torch if versions_behind('torch', lock) else none}")
+    found = [Question(version, architecture, file, library) for library, name in PACKAGES.items() for version in versions_behind(name, lock)]
+    if not found:
+        raise Refused(f"{one_line(file)}: it pins no version of nvidia-cublas, nvidia-cublas-cu12 or libcublas, and no release of torch, triton, jax or cupy")
+    if found[0].library == "torch":
+        why = f"{one_line(file)}: it pins torch, and not the nvidia-cublas that torch brings; where that is installed, pip freeze >lock.txt, and give --lock lock.txt"
+        if must_have_cublas:
+            raise Refused(why)
+        say(f"cufault: {why}")
+    return found
+
+
+def of_package(said: str, architecture: str) -> Question:
+    """Of "torch==2.14.1" or, as pip freeze prints it, "torch==2.14.1+cu130"."""
+    name, _, version = said.partition("==")
+    library = next((library for library, its in PACKAGES.items() if re.fullmatch(its, name, re.IGNORECASE)), "")
+    if not library:
+        raise Refused(f"--package {one_line(said)}: nothing is listed of it; one of torch, triton, jax, cupy and nvidia-cublas, as in torch==2.11.0{did_you_mean(name, PACKAGES)}")
+    if not numbers_of(version := version.partition("+")[0]):
+        raise Refused(f"--package {one_line(said)}: name a release, as in {library}=={'13.1.0' if library == 'cublas' else '2.11.0'}; nothing is told of other builds, and cufault known {library} lists all")
+    return Question(version, architecture, library=library)
 
 
 def this_stack(program: Path) -> list[Question]:
@@ -160,18 +186,22 @@ def this_stack(program: Path) -> list[Question]:
     return [Question(v, keys.get("compute_capability", "")) for v in versions]
 
 
+A_VERSION = "--cublas, --package, --lock or --here"
+
+
 def questions_of(options: dict[str, Any], gpus: dict[str, str], program: Path) -> list[Question]:
     gpu, cublas = options.get("gpu", ""), options.get("cublas", "")
     architecture = architecture_of(gpus, gpu)
     if gpu and not architecture:
         raise Refused(f"--gpu {one_line(gpu)}: not known by name; give its compute capability, as in --gpu 9.0")
     questions = [q._replace(architecture=architecture or q.architecture) for q in this_stack(program)] if "here" in options else []
-    questions += [q for lock in options.get("lock", []) for q in pinned_in(lock, architecture)]
+    questions += [q for lock in options.get("lock", []) for q in pinned_in(lock, architecture, "fail-on" in options)]
     if cublas and not numbers_of(cublas):
         raise Refused(f"--cublas {one_line(cublas)}: no version of cuBLAS; one is 13.1.0")
     questions += [Question(cublas, architecture)] if cublas else []
+    questions += [of_package(package, architecture) for package in options.get("package", [])]
     if gpu and not questions:
-        raise Refused("--gpu needs --cublas, --lock or --here")
+        raise Refused(f"--gpu needs {A_VERSION}")
     return questions
 
 
@@ -200,7 +230,7 @@ def functions_called(options: dict[str, Any]) -> set[str]:
 # ---- what records show ----
 
 ARMS = """
-SELECT arm_id, case_name || '/' || arm AS name, races, stack_id, stack, compute_capability, cublas, cublaslt,
+SELECT arm_id, case_name || '/' || arm AS name, races, stack_id, stack, compute_capability, cublas, cublaslt, pytorch, jax, cupy,
   EXISTS (SELECT * FROM trials WHERE trials.arm_id = arms.arm_id AND trials.ended = 'completed' AND trials.failed) AS not_helped
 FROM arms JOIN wanted USING (case_name, arm) ORDER BY stack_id"""
 CALLS = """
@@ -246,8 +276,10 @@ def measured_again(known: dict[str, Any], file: Path, database: Connection) -> s
     for arms in stacks.values():
         any_arm = next(iter(arms.values()))
         for entry, of_entry in zip(entries, affected):
-            shown, version, architecture = shown_on(arms, calls, entry), any_arm[entry["library"]], any_arm["compute_capability"]
-            if shown is None or not version or not architecture:
+            if (shown := shown_on(arms, calls, entry)) is None:
+                continue
+            version, architecture = any_arm["pytorch" if entry["library"] == "torch" else entry["library"]], any_arm["compute_capability"]
+            if not version or not architecture:
                 continue
             for w in entry.get("workarounds", []) if shown else ():
                 if w.get("arm") in arms and arms[w["arm"]]["not_helped"]:
@@ -275,7 +307,7 @@ def measured_again(known: dict[str, Any], file: Path, database: Connection) -> s
 
 
 def print_answer(question: Question, found: list[Found], more: str, functions: bool, out: text.Output, markdown: bool) -> None:
-    title = f"cuBLAS {question.cublas}{f' on {question.architecture}' if question.architecture else ''}{f', pinned in {question.where}' if question.where else ''}"
+    title = f"{LIBRARIES[question.library]} {question.version}{f' on {question.architecture}' if question.architecture else ''}{f', pinned in {question.where}' if question.where else ''}"
     if not found:
         out.print(text.cell(f"{title}: nothing is known{' of these functions' if functions else ''}{more}", False))
         return
@@ -302,7 +334,7 @@ def main(asked_for: asked.Asked) -> int:
         if name not in ids:
             raise Refused(f"--except {one_line(name)}: no issue has this name; cufault known lists them{did_you_mean(name, ids)}")
     named = "".join(asked_for.names)
-    of_any_call = [e for e in whole if named.lower() in " ".join([e["id"], e["what"], *e.get("calls", [])]).lower()]
+    of_any_call = [e for e in whole if named.lower() in " ".join([e["id"], e["what"], e.get("source", ""), *e.get("calls", [])]).lower()]
     if not of_any_call:
         version = f"--cublas {one_line(named)} lists those of a version" if named[0].isdigit() else "lists all"
         raise Refused(f"no known issue names {one_line(named)}; cufault known {version}")
@@ -313,9 +345,9 @@ def main(asked_for: asked.Asked) -> int:
     questions = questions_of(options, known["gpus"], asked_for.file("program"))
     if not questions:
         if "fail-on" in options:
-            raise Refused("--fail-on needs --cublas, --lock or --here")
+            raise Refused(f"--fail-on needs {A_VERSION}")
         if as_json and len(entries) < len(whole):
-            raise Refused("TEXT, --calls and --calls-of with --json need --cublas, --lock or --here")
+            raise Refused(f"TEXT, --calls and --calls-of with --json need {A_VERSION}")
         if as_json:
             sys.stdout.write(file.read_text())
         elif not entries:
@@ -323,27 +355,30 @@ def main(asked_for: asked.Asked) -> int:
         else:
             print_issues(all_issues(entries), out, markdown)
         return 0
-    answers, failing, not_counted = [], list[str](), set[str]()
+    answers: dict[str, list[dict[str, Any]]] = {"answers": [], "packages": []}
+    failing, not_counted = list[str](), set[str]()
     for q in questions:
-        of_calls = found_issues(entries, q.cublas, q.architecture)
-        left_out = len(found_issues(of_any_call, q.cublas, q.architecture)) - len(of_calls)
+        of_calls = found_issues(entries, *q[:2], q.library)
+        left_out = len(found_issues(of_any_call, *q[:2], q.library)) - len(of_calls)
         found = [f for f in of_calls if f.entry["id"] not in options.get("except", [])]
         for entry in (f.entry for f in found if f.level in ("measured", "documented") and f.entry["harm"] in options.get("fail-on", [])):
             if entry["reach"] == "any" or "count-all" in options:
                 failing.append(entry["id"])
             else:
                 not_counted.add(entry["id"])
-        there = [m for e in whole for a, m in e.get("measured", {}).items() if q.architecture in ("", a)]
-        any_measured = any(numbers_of(v) == numbers_of(q.cublas) for m in there for versions in m.values() for v in versions)
+        there = [m for e in whole if is_of(e, q.library) for a, m in e.get("measured", {}).items() if q.architecture in ("", a)]
+        any_measured = any(numbers_of(v) == numbers_of(q.version) for m in there for versions in m.values() for v in versions)
         if as_json:
             where = {"pinned_in": q.where} if q.where else {}
             issues = [{**f.entry, "level": f.level, "because": f.because} for f in found]
-            answers.append({"cublas": q.cublas, "architecture": q.architecture, **where, "any_measured": any_measured, "issues": issues})
+            of_cublas = q.library == "cublas"
+            which = {"cublas": q.version} if of_cublas else {"package": q.library, "version": q.version}
+            answers["answers" if of_cublas else "packages"].append({**which, "architecture": q.architecture, **where, "any_measured": any_measured, "issues": issues})
         else:
             more = f"; {left_out} of other functions left out" if left_out else ""
-            print_answer(q, found, more + ("" if any_measured else "; nothing was measured with it"), bool(left_out), out, markdown)
+            print_answer(q, found, more + ("" if any_measured or q.library != "cublas" else "; nothing was measured with it"), bool(left_out), out, markdown)
     if as_json:
-        text.print_json({"schema": 1, "answers": answers})
+        text.print_json({"schema": 1, **{name: of for name, of in answers.items() if of or name == "answers"}})
     if not_counted:
         say(f"cufault: not counted, {len(not_counted)} that only a forced algorithm or a call that other releases refuse meets: {', '.join(sorted(not_counted))}; --count-all counts them")
     if not failing:

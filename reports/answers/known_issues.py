@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 # SPDX-License-Identifier: Apache-2.0
-"""What is known to be wrong in the cuBLAS that this process uses.
+"""What is known to be wrong in the cuBLAS that this process uses, and in the PyTorch, Triton, JAX and CuPy that it has imported.
 
 A framework checks at its import, and neither loads a library nor starts CUDA by that::
 
@@ -25,11 +25,13 @@ from pathlib import Path
 from typing import Any, NamedTuple, Optional
 
 PACKAGES = ("nvidia-cublas", "nvidia-cublas-cu12")
+LIBRARIES = {"cublas": "cuBLAS", "cublaslt": "cuBLASLt", "torch": "PyTorch", "triton": "Triton", "jax": "JAX", "cupy": "CuPy"}
+"""Their names, by the word in the list. A version of cuBLAS is one of cuBLASLt, too."""
 LEVELS = ("measured", "documented", "reported", "not_measured")
 
 
 class KnownIssueWarning(UserWarning):
-    """The cuBLAS of this process has a known issue."""
+    """The cuBLAS of this process, or a framework in it, has a known issue."""
 
 
 class Issue(NamedTuple):
@@ -63,6 +65,15 @@ def numbers_of(version: str) -> tuple[int, ...]:
     """13, 1, 0 of "13.1.0" and of "13.1.0.3", whose fourth number a library does not tell; empty of what is no version."""
     found = re.fullmatch(r"([0-9]{1,9})\.([0-9]{1,9})\.([0-9]{1,9})(?:\.[0-9]{1,9})?", version)
     return tuple(map(int, found.groups())) if found else ()
+
+
+def is_of(entry: Entry, library: str) -> bool:
+    return bool(entry["library"] == library or (library == "cublas" and entry["library"] == "cublaslt"))
+
+
+def within(span: dict[str, str], version: str) -> bool:
+    """Whether a version lies in a range, which has no end where no release is told to mend it."""
+    return numbers_of(span["from"]) <= numbers_of(version) < numbers_of(span.get("before", "999999999.0.0"))
 
 
 def states(measured: dict[str, list[str]]) -> list[tuple[str, bool]]:
@@ -99,7 +110,7 @@ def concern(entry: Entry, version: str, architecture: str) -> Optional[tuple[str
     named = entry.get("architectures", [])
     if architecture and named and not {architecture, architecture.split(".")[0] + ".x"} & set(named):
         return None
-    if not any(numbers_of(r["from"]) <= numbers_of(version) < numbers_of(r["before"]) for r in entry["ranges"]):
+    if not any(within(r, version) for r in entry.get("ranges", [])):
         return None
     tried = "".join(f"; tried with {v} on {a} and not seen" for v, a, affected in same if not affected)
     return sort, ("documented by NVIDIA" if sort == "documented" else "reported by users") + (tried or "; not reproduced here")
@@ -113,9 +124,9 @@ class Found(NamedTuple):
     because: str
 
 
-def found_issues(entries: Iterable[Entry], version: str, architecture: str = "") -> list[Found]:
-    """Worst harm first; of one harm what is measured first. What is not measured comes last."""
-    said = [(entry, concern(entry, version, architecture)) for entry in entries]
+def found_issues(entries: Iterable[Entry], version: str, architecture: str = "", library: str = "cublas") -> list[Found]:
+    """Of a version of this library. Worst harm first; of one harm what is measured first. What is not measured comes last."""
+    said = [(entry, concern(entry, version, architecture)) for entry in entries if is_of(entry, library)]
     found = [Found(entry, *about) for entry, about in said if about]
     return sorted(found, key=lambda f: (f.level == "not_measured", HARMS.index(f.entry["harm"]), LEVELS.index(f.level)))
 
@@ -128,13 +139,13 @@ def architecture_of(gpus: dict[str, str], name: str) -> str:
     return next((architecture for gpu, architecture in gpus.items() if f" {gpu.lower()} " in words), "")
 
 
-def issues(version: str, architecture: str = "") -> list[Issue]:
-    """Of a version ("13.1.0", or "13.1.0.3") on a compute capability ("9.0"; empty: any). Raises ValueError for what is no version."""
+def issues(version: str, architecture: str = "", library: str = "cublas") -> list[Issue]:
+    """Of a version ("13.1.0", or "13.1.0.3") on a compute capability ("9.0"; empty: any). `library`: "cublas" with cuBLASLt, "torch", "triton", "jax" or "cupy". Raises ValueError for what is no version."""
     if not numbers_of(version):
-        raise ValueError(f"{version!r} is no version of cuBLAS; one is 13.1.0")
+        raise ValueError(f"{version!r} is no version of {LIBRARIES[library]}; one is {'13.1.0' if library == 'cublas' else '2.11.0'}")
     found = []
     for entry in json.loads(_file().read_text())["issues"]:
-        if about := concern(entry, version, architecture):
+        if is_of(entry, library) and (about := concern(entry, version, architecture)):
             ways = [w["text"] for w in entry.get("workarounds", [])]
             told = (ways, entry.get("addresses", []), entry.get("calls", []), entry["reach"])
             found.append(Issue(entry["id"], about[0], entry["harm"], entry["what"], *told))
@@ -182,27 +193,32 @@ def architectures(root: str = "/") -> set[str]:
     return found - {""}
 
 
+def versions_here() -> dict[str, str]:
+    """By library: of cuBLAS, and of each framework that this process has imported. "2.11.0" of "2.11.0+cu130"; none of what is no release."""
+    said = {library: str(getattr(sys.modules.get(library), "__version__", "")).partition("+")[0] for library in list(LIBRARIES)[2:]}
+    return {library: version for library, version in {"cublas": cublas_version(), **said}.items() if numbers_of(version)}
+
+
 def check(
     harms: Collection[str] = ("wrong_numbers",),
     levels: Collection[str] = ("measured", "documented"),
     ignore: Iterable[str] = (),
     reach: Collection[str] = ("any",),
 ) -> list[Issue]:
-    """Warns (KnownIssueWarning) of each known issue of the cuBLAS of this process on its GPUs, and returns them. Without a version or a known GPU it does nothing. Raises nothing but its warnings, where Python makes these errors."""
+    """Warns (KnownIssueWarning) of each known issue of versions_here() on the GPUs of this process, and returns them. What users report needs `levels`. Without a version or a known GPU it does nothing. Raises nothing but its warnings, where Python makes these errors."""
+    found: dict[str, tuple[Issue, str, str]] = {}
     try:
-        version = cublas_version()
-        if not numbers_of(version):
-            return []
-        here = sorted(architectures())
-        asked = [i for a in here for i in issues(version, a) if i.harm in harms and i.level in levels and i.reach in reach]
-        found = {i.id: i for i in asked if i.id not in set(ignore)}
+        here, left_out = sorted(architectures()), set(ignore)
+        for library, version in versions_here().items():
+            asked = [i for a in here for i in issues(version, a, library) if i.harm in harms and i.level in levels and i.reach in reach]
+            found.update({i.id: (i, library, version) for i in asked if i.id not in left_out})
     except (AttributeError, KeyError, OSError, TypeError, ValueError):
         return []
-    for i in found.values():
-        where = i.addresses[0] if i.addresses else f"cufault known --cublas {version}"
+    for i, library, version in found.values():
+        where = i.addresses[0] if i.addresses else f"cufault known {f'--cublas {version}' if library == 'cublas' else f'--package {library}=={version}'}"
         helps = f" {i.workarounds[0]}" if i.workarounds else ""
-        warnings.warn(f"cuBLAS {version}: {i.what}{helps} ({i.level}: {i.id}; {where})", KnownIssueWarning, stacklevel=2)
-    return list(found.values())
+        warnings.warn(f"{LIBRARIES[library]} {version}: {i.what}{helps} ({i.level}: {i.id}; {where})", KnownIssueWarning, stacklevel=2)
+    return [i for i, _, _ in found.values()]
 
 
 def _spans(entry: Entry) -> Iterator[tuple[str, tuple[int, ...], tuple[int, ...], str, str]]:
@@ -213,7 +229,7 @@ def _spans(entry: Entry) -> Iterator[tuple[str, tuple[int, ...], tuple[int, ...]
     for family in [a for a in named if a.endswith(".x")]:
         asked[" ".join([family, *(f"!{a}" for a in named if a != family and a.startswith(family[:-1]))])] = asked.pop(family)
     seen = [numbers_of(v) for m in measured.values() for state in m.values() for v in state]
-    ends = [numbers_of(r[end]) for r in entry.get("ranges", []) for end in ("from", "before")]
+    ends = [numbers_of(version) for r in entry.get("ranges", []) for version in r.values()]
     bounds = sorted({(0, 0, 0), last, *seen, *((a, b, c + 1) for a, b, c in seen), *ends})
     for words, architecture in asked.items():
         spans: list[tuple[tuple[int, ...], tuple[int, ...], str, str]] = []

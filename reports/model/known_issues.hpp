@@ -1,10 +1,11 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// Known issues of cuBLAS and cuBLASLt that answers name: the tables of <cufault/known_issues.hpp>.
+// Known issues that answers name: the tables of <cufault/known_issues.hpp>.
 #pragma once
 
 #include <cstddef>
 #include <cufault/known_issue.hpp>
+#include <filesystem>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,7 +23,16 @@ std::string architecture_of(std::string_view gpu);
 std::string_view first_workaround(const known_issue& issue);  ///< empty where none is known
 
 /// All that is known of a version; worst harm first, and of one harm what is measured first. What is not measured comes last.
-std::vector<known_match> issues_of(std::string_view version, std::string_view architecture);
+/// `library`: as in <cufault/known_issues.hpp>.
+std::vector<known_match> issues_of(std::string_view version, std::string_view architecture,
+                                   std::string_view library = "cublas");
+
+/// A release of a framework: "torch", "2.11.0".
+struct known_package {
+  std::string library{}, version{};
+};
+/// Those that are installed in a folder of a Python's path, by the names of their metadata there. A pre-release is none.
+std::vector<known_package> packages_in(const std::filesystem::path& folder);
 
 /// A line for each issue that a failed call can come from ("cublasLtMatmul", "CUBLAS_STATUS_NOT_SUPPORTED"): measured, documented or reported
 /// for this version or, where that is not known, measured for some. `gpu`: name or compute capability. Nothing where a status or call is not

@@ -257,6 +257,26 @@ TEST_F(why_command, shows_the_frame_of_the_user_and_the_exception) {
               HasSubstr("It said      RuntimeError: CUDA error: CUBLAS_STATUS_INTERNAL_ERROR"));
 }
 
+TEST_F(why_command, tells_what_is_known_of_the_framework_that_the_traceback_names) {
+  const fs::path packages = folder.path() / "site-packages";
+  fs::create_directories(packages / "torch-2.14.0+cu130.dist-info");
+  const std::string script = folder.path() / "traceback.sh";
+  const auto fails_with = [&](const std::string& exception) {
+    std::ofstream(script)
+        << "cat >&2 <<'E'\nTraceback (most recent call last):\n  File \"train.py\", line 17, in "
+           "step\n    y = torch.bmm(a, b)\n  File \"" +
+               packages.string() + "/torch/_native.py\", line 1, in bmm\n    go()\n" + exception +
+               "\nE\nexit 1\n";
+    return why({"sh", script}).stderr_text;
+  };
+  const std::string compiler = "subprocess.CalledProcessError: Command '['gcc']' returned exit status 1.";
+  EXPECT_THAT(fails_with(compiler),
+              HasSubstr("Known        your torch 2.14.0 is known: torch-bmm-needs-a-compiler"));
+  EXPECT_THAT(fails_with("ValueError: no"), Not(HasSubstr("is known"))) << "another message";
+  fs::rename(packages / "torch-2.14.0+cu130.dist-info", packages / "torch-2.13.0.dist-info");
+  EXPECT_THAT(fails_with(compiler), Not(HasSubstr("is known"))) << "another release";
+}
+
 /// What torchrun prints where a rank fails: the other ranks' tracebacks and its own come behind.
 const std::string output_of_ranks = R"([rank1]: Traceback (most recent call last):
 [rank0]: Traceback (most recent call last):

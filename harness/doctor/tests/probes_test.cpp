@@ -332,7 +332,8 @@ constexpr known_issue made_wrong = made_issue("wrong_numbers"), made_status = ma
 TEST_F(probes, known_issues_are_warned_of_where_they_were_measured) {
   library("/lib64/libcublas.so.13");
   versions["/lib64/libcublas.so.13"] = {.version = 130100};
-  m.known = [](std::string_view version, std::string_view architecture) {
+  m.known = [](std::string_view version, std::string_view architecture, std::string_view library) {
+    EXPECT_EQ(library, "cublas");
     EXPECT_EQ(version, "13.1.0");
     EXPECT_EQ(architecture, "9.0");
     return std::vector<known_match>{{&made_wrong, known_level::measured, {}},
@@ -353,7 +354,7 @@ TEST_F(probes, known_issues_are_warned_of_where_they_were_measured) {
 TEST_F(probes, known_issues_of_other_versions_and_gpus_are_no_findings) {
   library("/lib64/libcublas.so.13");
   versions["/lib64/libcublas.so.13"] = {.version = 130100};
-  m.known = [](std::string_view, std::string_view) {
+  m.known = [](std::string_view, std::string_view, std::string_view) {
     return std::vector<known_match>{{&made_wrong, known_level::not_measured, {}}};
   };
   EXPECT_THAT(look_at_known_issues(m).findings, IsEmpty());
@@ -362,8 +363,23 @@ TEST_F(probes, known_issues_of_other_versions_and_gpus_are_no_findings) {
 }
 
 TEST_F(probes, known_issues_are_not_asked_for_without_cublas) {
-  m.known = [](std::string_view, std::string_view) { return std::vector<known_match>(); };
+  m.known = [](std::string_view, std::string_view, std::string_view) { return std::vector<known_match>(); };
   EXPECT_EQ(look_at_known_issues(m).not_asked, "the loader finds no cuBLAS");
+}
+
+TEST_F(probes, known_issues_of_frameworks_are_told_in_a_line_each) {
+  m.packages = {{"jax", "0.8.1"}, {"torch", "2.9.0"}};
+  m.known = [](std::string_view version, std::string_view, std::string_view library) {
+    return library == "torch" && version == "2.9.0"
+               ? std::vector<known_match>{{&made_wrong, known_level::reported, {}}}
+               : std::vector<known_match>();
+  };
+  const auto report = look_at_known_issues(m);
+  EXPECT_THAT(report.findings, IsEmpty()) << "nobody measured it";
+  EXPECT_THAT(report.not_asked, IsEmpty()) << "torch brings a cuBLAS that the loader does not find";
+  EXPECT_THAT(
+      report.seen,
+      ElementsAre("torch 2.9.0 on 9.0: 1 more known: cufault known --package torch==2.9.0 --gpu 9.0"));
 }
 
 // ---- NVML ----

@@ -22,11 +22,11 @@ enum class known_level {
 struct known_issue {
   std::string_view id{};           ///< "lt-66-uneven-split-k"; it never changes
   std::string_view sort{};         ///< "measured", "documented" or "reported"
-  std::string_view library{};      ///< "cublas" or "cublaslt"
+  std::string_view library{};      ///< "cublas", "cublaslt", "torch", "triton", "jax" or "cupy"
   std::string_view harm{};         ///< "wrong_numbers", "crash", "hang", "worse_status" or "other"
   std::string_view what{};         ///< one sentence
   std::string_view reach{};        ///< "any", "forced_algorithm" or "refused_call" (by other releases)
-  std::string_view status{};       ///< that the call returns; empty where it says success, or does not return
+  std::string_view status{};       ///< that the call returns, or words of a package's message; empty: none
   std::string_view calls{};        ///< "cublasLtMatmul cublasGemmEx"; empty: not known
   std::string_view workarounds{};  ///< a sentence a line; empty where none is known
   std::string_view addresses{};    ///< of release notes and threads
@@ -88,6 +88,11 @@ inline bool is_among(std::string_view architectures, std::string_view one) {
       among = !without;
   }
   return among;
+}
+
+/// Issues of cuBLASLt are of "cublas", too.
+inline bool is_of(const known_issue& issue, std::string_view library) {
+  return issue.library == library || (library == "cublas" && issue.library == "cublaslt");
 }
 
 }  // namespace known_details

@@ -6,6 +6,7 @@ import json
 import shutil
 import subprocess
 import sys
+import types
 import warnings
 from pathlib import Path
 
@@ -34,6 +35,14 @@ MADE_UP = {
         {
             "id": "four", "sort": "documented", "library": "cublas", "harm": "wrong_numbers", "what": "It takes what others refuse.", "reach": "refused_call",
             "addresses": ["https://example.invalid/notes"], "architectures": ["12.x"], "ranges": [{"from": "13.1.0", "before": "13.1.1"}],
+        },
+        {
+            "id": "five", "sort": "reported", "library": "torch", "harm": "wrong_numbers", "what": "It is told to be wrong.", "reach": "any",
+            "source": "example/torch#1", "addresses": ["https://example.invalid/1"], "ranges": [{"from": "2.9.0"}],
+        },
+        {
+            "id": "six", "sort": "reported", "library": "torch", "harm": "wrong_numbers", "what": "It is told of builds between releases.", "reach": "any",
+            "source": "example/torch#2", "addresses": ["https://example.invalid/2"],
         },
     ],
 }  # fmt: skip
@@ -96,6 +105,28 @@ def test_check_warns_of_a_refused_call_only_where_it_is_asked_for(monkeypatch: p
         assert known.check() == []
     with pytest.warns(known.KnownIssueWarning, match="others refuse"):
         known.check(reach=["refused_call"])
+
+
+@pytest.mark.usefixtures("made_up")
+def test_check_looks_at_the_torch_that_is_imported_and_imports_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(known, "cublas_version", lambda: "")
+    monkeypatch.setattr(known, "architectures", lambda: {"9.0"})
+    monkeypatch.delitem(sys.modules, "torch", raising=False)
+    assert known.check(levels=["reported"]) == []
+    assert "torch" not in sys.modules
+    torch = types.ModuleType("torch")
+    monkeypatch.setitem(sys.modules, "torch", torch)
+    assert known.versions_here() == {}, "it is being imported"
+    for version, found in (("2.9.0+cu128", ["five"]), ("2.8.0", []), ("2.9.0.dev20250801", []), ("2.99.0", ["five"])):
+        torch.__version__ = version  # type: ignore[attr-defined]
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            assert [i.id for i in known.check(levels=["reported"])] == found, version
+        assert [str(w.message).startswith("PyTorch 2.") for w in said] == [True] * len(found)
+    assert "five" not in levels("2.9.0", "9.0"), "cuBLAS could have the same number"
+    assert [i.id for i in known.issues("2.9.0", library="torch")] == ["five"]
+    with pytest.raises(ValueError, match="is no version of PyTorch"):
+        known.issues("2.9", library="torch")
 
 
 @pytest.mark.usefixtures("made_up")
