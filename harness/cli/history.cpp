@@ -71,21 +71,23 @@ json json_of(const std::vector<file_history>& files) {
   return all;
 }
 
-/// As JSON. `gpu`: text in its name; empty: that of most releases.
-int print_changes(const records_to_read& records, const std::string& gpu) {
+/// As JSON. `gpu`: text in its name; empty: that of most releases. Of a `framework` one release is enough, of which nothing is compared.
+int print_changes(const records_to_read& records, const std::string& gpu, const std::string& framework) {
   const std::vector<fs::path> files = records_in(records);
   std::vector<std::optional<release_of_stack>> stacks;
   for (const fs::path& file : files)
-    stacks.push_back(release_of(is_stack_folder(file) ? load_family(file, {}) : load_record(file)));
+    stacks.push_back(
+        release_of(is_stack_folder(file) ? load_family(file, {}) : load_record(file), framework));
   const release_columns columns = columns_of(stacks, gpu);
-  if (columns.releases.size() < 2)
-    throw usage_error(
-        fmt::format("{} of cuBLAS in these records{}, and two on one GPU and driver are needed; record "
-                    "others: cufault run --cublas PATH",
-                    columns.releases.empty() ? "no release" : "one release",
-                    gpu.empty() ? "" : " on a GPU of that name"));
+  if (columns.releases.size() < (framework.empty() ? 2 : 1))
+    throw usage_error(fmt::format(
+        "{} of {} in these records{}, and two on one GPU and driver are needed; record others: {}",
+        columns.releases.empty() ? "no release" : "one release", framework.empty() ? "cuBLAS" : framework,
+        gpu.empty() ? "" : " on a GPU of that name",
+        framework.empty() ? "cufault run --cublas PATH" : "ci/campaign frameworks NAME==VERSION"));
   change_finder finder;
   std::vector<std::pair<std::string, nlohmann::json>> library_files;
+  std::vector<std::string> brought;  // cuBLAS, by each release
   std::vector<fs::path> in_order;
   for (const auto& [version, indexes] : columns.releases)
     for (const std::size_t i : indexes) in_order.push_back(files[i]);
@@ -98,10 +100,20 @@ int print_changes(const records_to_read& records, const std::string& gpu) {
       if (const auto found = stack.find("files"); found != stack.end())
         library_files.emplace_back(version, *found);
     }
-    finder.add(version, std::move(merged_by_stack(std::move(of_release)).front()));
+    record release = std::move(merged_by_stack(std::move(of_release)).front());
+    if (!framework.empty())
+      std::erase_if(release.cases,
+                    [&](const case_result& c) { return !c.name.starts_with(framework + "."); });
+    brought.push_back(key_of(*release.stack, "cublas"));
+    finder.add(version, std::move(release));
   }
   json said{{"gpu", columns.gpu}, {"driver", columns.driver}};
   said.update(json_of(finder.found()));
+  if (!framework.empty()) {
+    for (std::size_t i = 0; i < brought.size(); ++i) said["releases"][i]["cublas"] = brought[i];
+    said["files"] = json::array();
+    return print_json(said, -1);
+  }
   // Where the files of all releases were read, these are no news.
   const fs::path all_files = default_recorded() / release_files;
   said["files"] =
@@ -117,7 +129,7 @@ void add_history(command_line& line) {
   CLI::App* history = line.command(
       "history",
       "Keeps the result of each arm in an SQLite file; shows since which stack it holds and how often it "
-      "flakes, and what changed from release to release of cuBLAS",
+      "flakes, and what changed from release to release of cuBLAS or of a framework",
       "What is kept: what each arm came to in each run. Flakes are runs that differ from most runs of their "
       "stack.\n"
       "An arm is compared with the nearest stack in front of its own. Last come arms that race and were "
@@ -139,13 +151,16 @@ void add_history(command_line& line) {
   add_passed_on(show, "DB", "the history")->required()->type_name("FILE");
   show->add_option("ARM", asked_for->arms, "CASE/ARM, where * is anything");
   add_form(show, *asked_for, "history");
-  CLI::App* changes = history->add_subcommand(
-      "matrix",
-      "Show what changed from release to release of cuBLAS, by recorded stacks of one GPU and driver");
+  CLI::App* changes = history->add_subcommand("matrix",
+                                              "Show what changed from release to release of cuBLAS or of a "
+                                              "framework, by recorded stacks of one GPU and "
+                                              "driver");
   add_to_read(changes, asked_for->records);
   add_passed_on(changes, "--gpu",
                 "text in the name of the GPU (default: the one on which most releases were recorded)")
       ->type_name("TEXT");
+  add_passed_on(changes, "--package", "of this framework: torch, jax or cupy (default: of cuBLAS)")
+      ->check(CLI::IsMember({"torch", "jax", "cupy"}));
   add_passed_on(changes, "--release", "only changes that this release shows first: 13.1.0")
       ->type_name("TEXT");
   add_form(changes, *asked_for, "changes", ", with all arms of all changes");
@@ -158,13 +173,15 @@ void add_history(command_line& line) {
 
 void add_release_changes(command_line& line) {
   struct asked : to_read {
-    std::string gpu;
+    std::string gpu, framework;
   };
   const auto asked_for = std::make_shared<asked>();
-  CLI::App* const changes = line.command(
-      "release-changes", "", "", [asked_for] { return print_changes(asked_for->records, asked_for->gpu); });
+  CLI::App* const changes = line.command("release-changes", "", "", [asked_for] {
+    return print_changes(asked_for->records, asked_for->gpu, asked_for->framework);
+  });
   add_to_read(changes, asked_for->records);
   changes->add_option("--gpu", asked_for->gpu);
+  changes->add_option("--framework", asked_for->framework);
 }
 
 const register_command history_here{

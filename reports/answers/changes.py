@@ -1,18 +1,22 @@
 # SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 # SPDX-License-Identifier: Apache-2.0
-"""cufault history matrix: what changed from release to release of cuBLAS, by harm; facts of files; what NVIDIA's release notes say of it.
+"""cufault history matrix: what changed from release to release of cuBLAS or of a framework, by harm; facts of files; what NVIDIA's release notes say of it.
 
 Changes come from `cufault release-changes`, in order; a change keeps its number."""
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from collections import defaultdict
+from pathlib import Path
 from typing import Any
 
 import asked
 import text
+from known_issues import LIBRARIES
 
+KEYS = {"torch": "pytorch", "jax": "jax", "cupy": "cupy"}  # of stacks, and of cases
 # What a change is for a program that relied on how it was, worst first.
 HARMS = {"wrong_numbers": "Wrong numbers behind SUCCESS", "crash": "A crash, or a damaged context", "hang": "A hang",
          "worse_status": "An error where the call succeeded, or one that comes later", "other": "Another error, or another value",
@@ -24,10 +28,11 @@ Change = dict[str, Any]
 
 
 class Report:
-    """`said`: what release-changes prints. `notes`: cases/release_notes.json. `release`: only the changes that it shows first; empty: all."""
+    """`said`: what release-changes prints. `notes`: cases/release_notes.json. `release`: only the changes that it shows first; empty: all. `package`: as in KEYS; empty: cuBLAS. `sources`: by CASE/ARM, where the arm is from."""
 
-    def __init__(self, said: dict[str, Any], notes: list[dict[str, Any]], release: str = "") -> None:
-        self.said, self.notes, self.release = said, notes, release
+    def __init__(self, said: dict[str, Any], notes: list[dict[str, Any]], release: str = "", package: str = "", sources: dict[str, str] | None = None) -> None:
+        self.said, self.notes, self.release, self.package = said, notes, release, package
+        self.product, self.sources = LIBRARIES[package or "cublas"], sources or {}
         self.changes: list[Change] = said["changes"]
         self.left_out: set[int] = set()
 
@@ -42,6 +47,11 @@ class Report:
 
     def is_shown(self, change: int) -> bool:
         return change not in self.left_out and self.release in ("", self.changes[change]["at_latest"])
+
+    def trackers_of(self, c: Change) -> list[str]:
+        """Numbers of trackers, of its arms and what they are remedied by."""
+        sources = (self.sources.get(name.partition("+")[0], "") for name in c["arms"])
+        return list(dict.fromkeys(number for source in sources for number in re.findall(r"[\w./-]*#[0-9]+", source)))
 
     def changes_of(self, arms: list[str], calls: list[str]) -> list[int]:
         """That have one of these arms, and one of these functions."""
@@ -59,8 +69,9 @@ class Report:
     def json(self) -> dict[str, Any]:
         said = self.said
         notes = [{"id": n["id"], "verdict": n["ours"]["verdict"], "arms": n["ours"].get("arms", []), "changes": [i + 1 for i in self.of_note(n)]} for n in self.notes]
-        return {"schema": 1, "gpu": said["gpu"], "driver": said["driver"], "releases": said["releases"],
-                "changes": [{"number": i + 1, **c} for i, c in enumerate(self.changes) if self.is_shown(i)],
+        package = {"package": self.package} if self.package else {}
+        return {"schema": 1, **package, "gpu": said["gpu"], "driver": said["driver"], "releases": said["releases"],
+                "changes": [{"number": i + 1, **c, **({"trackers": self.trackers_of(c)} if self.package else {})} for i, c in enumerate(self.changes) if self.is_shown(i)],
                 "left_out": len(self.left_out), "steady": said["steady"], "by_cufault": said["by_cufault"], "files": said["files"],
                 "notes": notes, "unmentioned": [i + 1 for i in self.unmentioned()]}
 
@@ -156,11 +167,11 @@ def print_releases(page: Page, report: Report) -> None:
         changes = [i for i, c in enumerate(report.changes) if c["at_latest"] == r["release"]]
         shown = [i for i in changes if i not in report.left_out]
         count = text.plural(len(changes), "change") + (f", {len(shown)} shown" if len(shown) < len(changes) else "")
-        rows.append([r["release"], str(r["observed"]), f"{r['changed']} of {r['compared']}", f"{r['next_changed']} of {r['next_compared']}", count, numbers_of(shown)])
+        rows.append([r["release"], *([r["cublas"]] if report.package else []), str(r["observed"]), f"{r['changed']} of {r['compared']}", f"{r['next_changed']} of {r['next_compared']}", count, numbers_of(shown)])
     page.line("An arm is compared with the last release before that observed it. A release that observed more arms than those before it shows changes of theirs, "
               "too: what the release in the line above observed as well is counted apart.")
     page.line("")
-    page.table(["release", "arms observed", "changed", "changed since the line above", "first seen in it", "numbers"], rows)
+    page.table(["release", *(["cuBLAS"] if report.package else []), "arms observed", "changed", "changed since the line above", "first seen in it", "numbers"], rows)
 
 
 def print_files(page: Page, files: list[dict[str, Any]]) -> None:
@@ -199,17 +210,21 @@ def print_notes(page: Page, report: Report) -> None:
 
 
 def print_report(page: Page, report: Report) -> None:
-    said, releases = report.said, report.said["releases"]
-    page.line(f"{said['gpu']}, driver {said['driver']}: {text.plural(len(releases), 'release')} of cuBLAS from {releases[0]['release']} to "
+    said, releases, product = report.said, report.said["releases"], report.product
+    if len(releases) < 2:
+        page.line(f"{said['gpu']}, driver {said['driver']}: one release of {product} is recorded, {releases[0]['release']}. Nothing is compared: a change needs two. "
+                  f"`ci/campaign frameworks {report.package}==VERSION` records another.")
+        return
+    page.line(f"{said['gpu']}, driver {said['driver']}: {text.plural(len(releases), 'release')} of {product} from {releases[0]['release']} to "
               f"{releases[-1]['release']}. {text.plural(said['steady'], 'arm')} never changed.")
     for harm, title in HARMS.items():
-        rows = [[str(i + 1), releases_of(c), words_of(c), calls_of(c), text.plural(len(c["arms"]), "arm"), evidence_of(c), driver_words_of(c)]
+        rows = [[str(i + 1), releases_of(c), words_of(c), calls_of(c), text.plural(len(c["arms"]), "arm"), evidence_of(c), *([", ".join(report.trackers_of(c))] if report.package else []), driver_words_of(c)]
                 for i, c in enumerate(report.changes) if c["harm"] == harm and report.is_shown(i)]
         if not rows:
             continue
         page.heading(f"{title}: {text.plural(len(rows), 'change')}")
         if page.markdown:
-            page.table(["", "releases", "what", "calls", "arms", "where", "the driver's words"], rows)
+            page.table(["", "releases", "what", "calls", "arms", "where", *(["tracker"] if report.package else []), "the driver's words"], rows)
         else:
             page.entries(rows)
     if report.left_out:
@@ -217,16 +232,26 @@ def print_report(page: Page, report: Report) -> None:
                   "--release shows those of one release, and --json all.")
     print_releases(page, report)
     if said["by_cufault"]:
-        page.line(f"Of {text.plural(len(said['by_cufault']), 'arm')} only what the case does is different, which is no change of cuBLAS: "
+        page.line(f"Of {text.plural(len(said['by_cufault']), 'arm')} only what the case does is different, which is no change of {product}: "
                   f"{the_first(said['by_cufault'], 6)}.")
     if not report.release:
         print_files(page, said["files"])
     print_notes(page, report)
 
 
+def sources_in(folders: list[str], family: str) -> dict[str, str]:
+    """By CASE/ARM, of the table of this framework, which lies in one of them."""
+    table = next((file for folder in folders if (file := Path(folder, f"{family}.json")).exists()), None)
+    cases = json.loads(table.read_text())["cases"] if table else {}
+    rows = [(case, row) for case, of in cases.items() for row in of["arms"] if "source" in row]
+    return {f"{family}.{case}/{arm}": row["source"] for case, row in rows for arm in ([row["arm"]] if isinstance(row["arm"], str) else row["arm"])}
+
+
 def main(asked_for: asked.Asked) -> int:
     release = asked_for.options.get("release", "")
     gpu = ["--gpu", asked_for.options["gpu"]] if "gpu" in asked_for.options else []
+    package = asked_for.options.get("package", "")
+    gpu += ["--framework", KEYS[package]] if package else []
     rows = subprocess.run([asked_for.file("program"), "release-changes", *gpu, *asked_for.names], capture_output=True, check=False, text=True, errors="replace")
     if rows.returncode:
         raise asked.Refused(rows.stderr.strip()[len("cufault: ") :], rows.returncode) if rows.stderr else asked.ended("release-changes", rows.returncode)
@@ -235,7 +260,7 @@ def main(asked_for: asked.Asked) -> int:
     if release and release not in names:
         raise asked.Refused(f"--release {release}: it is not in these records, which have {', '.join(names)}")
     notes, known = (json.loads(file.read_text()) if file.exists() else {} for file in map(asked_for.file, ("release_notes", "known_issues")))
-    report = Report(said, notes.get("notes", []), release)
+    report = Report(said, [] if package else notes.get("notes", []), release, package, sources_in(asked_for.files["snippets"], KEYS[package]) if package else {})
     if asked_for.json:
         text.print_json(report.json(), 1)
         return 0

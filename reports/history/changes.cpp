@@ -263,14 +263,17 @@ std::string to_string(harm h) {
   return names[static_cast<std::size_t>(h)];
 }
 
-std::optional<release_of_stack> release_of(const record& r) {
+std::optional<release_of_stack> release_of(const record& r, const std::string& framework) {
   const nlohmann::json& stack = *r.stack;
   const auto key = [&](const char* name) { return key_of(stack, name); };
-  release_of_stack of{key("cublas"), gpu_name(stack), key("driver")};
+  release_of_stack of{key(framework.empty() ? "cublas" : framework.c_str()), gpu_name(stack), key("driver")};
+  of.version = of.version.substr(0, of.version.find('+'));
   if (version_from(of.version).empty() || of.gpu.empty() || of.driver.empty()) return {};
+  if (const auto second = key("other_cublas"); !framework.empty())
+    return second.empty() || second == "none" ? std::optional(of) : std::nullopt;
   if (const auto lt = key("cublaslt"); !lt.empty() && lt != of.version) return {};
-  for (const char* framework : {"pytorch", "jax", "cupy"})
-    if (!key(framework).empty()) return {};
+  for (const char* each : {"pytorch", "jax", "cupy"})
+    if (!key(each).empty()) return {};
   return of;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// What changed from release to release of cuBLAS: arms of recorded stacks that changed together, between the two releases that were measured.
+// What changed from release to release of cuBLAS or of a framework: arms of recorded stacks that changed together, between the two releases that were measured.
 #pragma once
 
 #include "reports/judge/usual_messages.hpp"
@@ -19,13 +19,14 @@
 
 namespace cufault {
 
-/// What a stack measures, where its pair of cuBLAS and cuBLASLt is that of a release.
+/// What a stack measures, where its pair of cuBLAS and cuBLASLt, or its framework, is that of a release.
 struct release_of_stack {
   std::string version{};        ///< "13.1.0"
   std::string gpu{}, driver{};  ///< "NVIDIA H200", "580.159.04"
 };
-/// Empty of a stack with a framework, of a mixed pair, and where version, GPU or driver is unknown.
-std::optional<release_of_stack> release_of(const record& r);
+/// Empty of a stack with a framework, of a mixed pair, and where version, GPU or driver is unknown. Of a `framework` ("pytorch"): empty of a
+/// stack without it or with a second cuBLAS.
+std::optional<release_of_stack> release_of(const record& r, const std::string& framework = {});
 /// Of the GPU and driver on which most releases were measured; of several the first by name. `gpu`: only those whose name holds it. Of each
 /// release the indexes of its stacks, in order of versions.
 struct release_columns {

@@ -375,6 +375,17 @@ TEST(releases, are_stacks_whose_pair_is_of_one_version_and_that_have_no_framewor
   EXPECT_FALSE(release_of(unknown));
 }
 
+TEST(releases, of_a_framework_are_stacks_that_have_it_and_no_second_cublas) {
+  record torch = stack_of("13.1.0");
+  (*torch.stack)["keys"]["pytorch"] = "2.11.0+cu130";
+  EXPECT_EQ(release_of(torch, "pytorch")->version, "2.11.0");
+  EXPECT_FALSE(release_of(torch, "jax"));
+  (*torch.stack)["keys"]["cublaslt"] = "13.5.1";
+  EXPECT_TRUE(release_of(torch, "pytorch")) << "another pair is what the framework brings";
+  (*torch.stack)["keys"]["other_cublas"] = "13.7.0";
+  EXPECT_FALSE(release_of(torch, "pytorch"));
+}
+
 TEST(releases, are_columns_in_the_order_of_versions_on_the_gpu_of_most) {
   std::vector<std::optional<release_of_stack>> stacks;
   for (const auto& [version, gpu] : {std::pair{"13.10.0", "NVIDIA H200"}, std::pair{"13.5.1", "NVIDIA H200"},
