@@ -226,7 +226,7 @@ std::vector<allowance> allowances_from(const json_cursor& top) {
   top.only({"schema", "allowances"});
   std::vector<allowance> all;
   for (const json_cursor& at : top.at("allowances").items()) {
-    at.only({"arm", "change", "reason", "expires"});
+    at.only({"arm", "change", "what", "reason", "expires"});
     const std::string word = at.at("change").string();
     const auto known =
         std::find_if(allowable.begin(), allowable.end(), [&](const auto& a) { return a.name == word; });
@@ -236,10 +236,12 @@ std::vector<allowance> allowances_from(const json_cursor& top) {
                 .what = known->value,
                 .reason = at.at("reason").string(),
                 .expires = at.at("expires").string(),
-                .source = at.place()};
+                .source = at.place(),
+                .change = at.has("what") ? at.at("what").string() : ""};
     if (a.arm.find('/') == std::string::npos) at.at("arm").fail("expected CASE/ARM, where * is anything");
     if (a.reason.find_first_not_of(" \t\n") == std::string::npos) at.at("reason").fail("is empty; say why");
     if (!is_date(a.expires)) at.at("expires").fail("expected a date: YYYY-MM-DD");
+    if (at.has("what") && a.change.empty()) at.at("what").fail("is empty; leave it out for any change");
     all.push_back(std::move(a));
   }
   return all;
@@ -282,8 +284,10 @@ comparison compare(std::span<const record> records, const comparison_terms& term
       }
       if (!is_same(found.v))
         if (const std::string told = explained_by_files(key, *records[0].stack, *records[i].stack);
-            !told.empty())
+            !told.empty()) {
           found.why += (found.why.empty() ? "" : "; ") + told;
+          if (!found.change.empty()) found.change += "; " + told;
+        }
       if (!found.why.empty()) {
         std::string& of = whys[found.why];
         of += (of.empty() ? "" : ", ") + all.records[i].role;
@@ -311,6 +315,7 @@ comparison compare(std::span<const record> records, const comparison_terms& term
     for (std::size_t i = 0; i < terms.allowances.size(); ++i) {
       const allowance& a = terms.allowances[i];
       if (a.what != arm.found.v || fnmatch(a.arm.c_str(), key.c_str(), 0) != 0) continue;
+      if (!a.change.empty() && fnmatch(a.change.c_str(), what_changed(arm.found).c_str(), 0) != 0) continue;
       used[i] = true;
       if (terms.today <= a.expires && !arm.allowed_by) arm.allowed_by = a;
     }
@@ -323,6 +328,10 @@ comparison compare(std::span<const record> records, const comparison_terms& term
       all.unused.push_back(terms.allowances[i]);
   }
   return all;
+}
+
+const std::string& what_changed(const judgement& found) {
+  return found.change.empty() ? found.why : found.change;
 }
 
 std::size_t same_in(const comparison& all) {

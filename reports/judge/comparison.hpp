@@ -40,9 +40,11 @@ struct allowance {
   std::string reason;    ///< never empty
   std::string expires;   ///< the last day on which it holds, UTC: "2026-12-31"
   std::string source{};  ///< "FILE:LINE"
+  std::string change{};  ///< what_changed() of its arms, where * is anything; empty: any
 };
 
-/// {"schema": 1, "allowances": [{"arm": ..., "change": ..., "reason": ..., "expires": ...}]}: reports/schemas/allowances.schema.json.
+/// {"schema": 1, "allowances": [{"arm": ..., "change": ..., "what": ..., "reason": ..., "expires": ...}]}, "what" or not:
+/// reports/schemas/allowances.schema.json.
 /// Throws input_error.
 std::vector<allowance> load_allowances(const std::filesystem::path& file);
 std::vector<allowance> allowances_from(const json_cursor& top);
@@ -79,6 +81,9 @@ struct comparison_terms {
   /// Whether the record of this index was asked for an arm that it does not have. Without it, each was asked for what it has.
   std::function<bool(std::size_t record, const std::string& case_name, const std::string& arm)> asked{};
 };
+
+/// Of arms of a verdict that are one change the same words: "EXECUTION_FAILED → INTERNAL_ERROR".
+const std::string& what_changed(const judgement& found);
 
 /// The first record is what the others are compared with; two at least. An arm of a case whose control failed proves nothing: in the first
 /// record it is not observed, in another it is UNRESOLVED.

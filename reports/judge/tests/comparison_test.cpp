@@ -50,6 +50,28 @@ TEST(compared_arms, name_a_broken_remedy) {
   EXPECT_EQ(between(remedy(no_memory), remedy(right)), verdict::gone);
 }
 
+TEST(compared_arms, say_what_was_rewritten) {
+  const auto change = [](const arm_result& before, const arm_result& after) {
+    return compare_arms(&before, &after).change;
+  };
+  EXPECT_EQ(change(fault_arm({trial({no_memory})}), fault_arm({trial({internal})})),
+            "ALLOC_FAILED → INTERNAL_ERROR");
+  EXPECT_EQ(change(fault_arm({trial({no_memory})}), fault_arm({trial({no_memory})})), "");
+  EXPECT_EQ(change(racing({{20, no_memory}}), racing({{20, internal}})), "ALLOC_FAILED → INTERNAL_ERROR");
+  EXPECT_EQ(change(racing({{20, no_memory}, {20, internal}}), racing({{39, no_memory}, {1, internal}})),
+            "rate moved");
+  const auto measuring = [](const char* name, double value) {
+    observation o = trial({no_memory});
+    o.measurements = {{name, value, "bytes"}};
+    return fault_arm({o});
+  };
+  for (const double value : {1, 7})
+    EXPECT_EQ(change(measuring("workspace wanted with a bias", 4),
+                     measuring("workspace wanted with a bias", value)),
+              "workspace wanted with*: another number");
+  EXPECT_EQ(what_changed({verdict::absent, "no room"}), "no room");
+}
+
 TEST(compared_arms, are_absent_new_or_neither) {
   const auto seen = fault_arm({trial({no_memory})}), unseen = fault_arm({not_provoked("no GPU")});
   EXPECT_EQ(compare_arms(&seen, nullptr).v, verdict::absent);

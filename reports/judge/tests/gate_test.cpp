@@ -163,6 +163,32 @@ TEST(gate, lets_pass_what_an_allowance_covers_until_it_expires) {
   EXPECT_EQ(gate_code(base, base, terms), 0);
 }
 
+TEST(gate, lets_a_change_pass_in_each_arm_that_it_rewrote_and_no_other_change) {
+  record now = base;
+  now.cases[0].arms[1].trials = {trial({internal})};
+  now.cases[0].arms[2].trials = {trial({"CUBLAS_STATUS_INVALID_VALUE"})};
+  const auto allowing = [](std::string change, std::string today = "2026-11-22") {
+    return comparison_terms{
+        .allowances = {{"*/*", verdict::changed, "known", "2026-11-22", "a.json:3", std::move(change)}},
+        .today = std::move(today)};
+  };
+  const auto allowed_by = [&](const comparison_terms& terms) {
+    std::vector<std::string> names;
+    for (const compared_arm& a : compare(base, now, terms).arms)
+      if (a.allowed_by) names.push_back(a.arm);
+    return names;
+  };
+  EXPECT_THAT(allowed_by(allowing("ALLOC_FAILED → INTERNAL_ERROR")), ElementsAre("fault"));
+  EXPECT_THAT(allowed_by(allowing("* → INVALID_VALUE")), ElementsAre("other"));
+  EXPECT_THAT(allowed_by(allowing("")), ElementsAre("fault", "other"));
+  EXPECT_THAT(allowed_by(allowing("ALLOC_FAILED → INTERNAL_ERROR", "2026-11-23")), ElementsAre());
+  EXPECT_EQ(compare(base, now, allowing("ALLOC_FAILED → INTERNAL_ERROR", "2026-11-23")).expired.size(), 1U);
+  EXPECT_TRUE(compare(base, now, allowing("ALLOC_FAILED → INTERNAL_ERROR")).unused.empty());
+  EXPECT_THAT(allowed_by(allowing("INTERNAL_ERROR")), ElementsAre()) << "it is no part of the words";
+  EXPECT_EQ(compare(base, now, allowing("INTERNAL_ERROR")).unused.size(), 1U);
+  EXPECT_EQ(gate_code(base, now, allowing("ALLOC_FAILED → INTERNAL_ERROR")), 1) << "the other change";
+}
+
 TEST(allowances, need_a_reason_a_day_and_a_change_that_can_be_allowed) {
   const auto error_of = [](const std::string& entry) {
     try {
@@ -186,6 +212,13 @@ TEST(allowances, need_a_reason_a_day_and_a_change_that_can_be_allowed) {
   EXPECT_THAT(error_of(entry("better", "known", "2026-12-31")), HasSubstr("only changed, gone"));
   EXPECT_THAT(error_of(entry("gone", "known", "2026-12-31", "a.b")), HasSubstr("expected CASE/ARM"));
   EXPECT_THAT(error_of(R"({"arm": "a/b", "change": "gone", "reason": "known"})"), HasSubstr("expires"));
+  EXPECT_THAT(
+      error_of(R"({"arm": "a/b", "change": "gone", "what": "", "reason": "known", "expires": "2026-12-31"})"),
+      HasSubstr("what: is empty"));
+  EXPECT_EQ(
+      error_of(
+          R"({"arm": "a/b", "change": "gone", "what": "A → B", "reason": "known", "expires": "2026-12-31"})"),
+      "");
   EXPECT_THROW(allowances_from(json_cursor{parse_json("a.json", R"({"schema": 2, "allowances": []})")}),
                input_error);
   EXPECT_THROW(allowances_from(json_cursor{parse_json("a.json", R"({"allowances": []})")}), input_error);
