@@ -184,7 +184,7 @@ int print_compared(const comparison& all, const std::string& command, const comp
                    const std::vector<std::string>& driver) {
   const arm_extent extent = style.names     ? arm_extent::names
                             : style.in_full ? arm_extent::whole
-                                            : arm_extent::differences;
+                                            : arm_extent::groups;
   if (style.json) {
     auto json = to_json(all);
     if (!driver.empty()) json["driver"] = driver;
@@ -198,7 +198,8 @@ int print_compared(const comparison& all, const std::string& command, const comp
 }
 
 void add_comparison_style(CLI::App* command, comparison_style& style) {
-  CLI::Option* const names = command->add_flag("--names", style.names, "print only the names of arms");
+  CLI::Option* const names = command->add_flag(
+      "--names", style.names, "print the names of all arms that differ, in place of a line a change");
   command->add_flag("--in-full", style.in_full, "print of each arm that differs all that each record saw")
       ->excludes(names);
   add_form(command, style, "comparison");

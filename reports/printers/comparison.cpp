@@ -3,7 +3,9 @@
 #include "reports/printers/comparison.hpp"
 
 #include "reports/printers/advice.hpp"
-#include "reports/printers/run_report.hpp"
+#include "reports/printers/groups.hpp"
+#include "reports/printers/html_text.hpp"
+#include "reports/printers/summary.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -37,7 +39,29 @@ std::string allowance_text(const compared_arm& a) {
 }
 
 std::string line_of(const allowance& a) {
-  return fmt::format("{}: {} of {} (until {}: {})", a.source, to_string(a.what), a.arm, a.expires, a.reason);
+  return fmt::format("{}: {} of {}{}{} (until {}: {})", a.source, to_string(a.what), a.arm,
+                     a.change.empty() ? "" : ", ", a.change, a.expires, a.reason);
+}
+
+/// What differs in an arm, in one line; of many steps what was rewritten in the first.
+std::string text_of(const compared_arm& a, std::size_t most) {
+  const std::string name = join_key(a.case_name, a.arm),
+                    does = a.summary.empty() ? "" : fmt::format(" ({})", a.summary);
+  std::string line = fmt::format("{}{}: {}", name, does, a.found.why);
+  if (line.size() > most)
+    line = beginning_of(fmt::format("{}: {}{}", name, what_changed(a.found), does), most);
+  return line;
+}
+
+/// Without NEW ones, which are only counted.
+std::vector<change_group> changes_in(const comparison& all) {
+  constexpr std::size_t two_lines = 140;  // of a narrow terminal, with the verdict
+  std::vector<told_arm> arms;
+  for (const compared_arm& a : all.arms)
+    if (!is_same(a.found.v) && a.found.v != verdict::unrecorded)
+      arms.push_back({join_key(a.case_name, a.arm), text_of(a, two_lines), a.found.v, what_changed(a.found),
+                      allowance_text(a)});
+  return groups_of(arms);
 }
 
 /// A line for arms of a case of which the same is to be said: "memory.leak: one, two (no GPU)". NEW ones are many: names alone.
@@ -54,10 +78,8 @@ std::vector<std::string> lines_of(const comparison& all, const std::vector<const
       here += (here.empty() ? "" : ", ") + a->arm;
       continue;
     }
-    lines.push_back(fmt::format("{}{}: {}{}", join_key(a->case_name, a->arm),
-                                a->summary.empty() ? "" : fmt::format(" ({})", a->summary), a->found.why,
-                                allowance_text(*a)));
-    for (std::size_t i = 0; i < a->seen.size() && extent == arm_extent::whole; ++i)
+    lines.push_back(text_of(*a, std::string::npos) + allowance_text(*a));
+    for (std::size_t i = 0; i < a->seen.size(); ++i)
       lines.push_back(
           fmt::format("  {}: {}", all.records[i].role, a->seen[i].empty() ? "not observed" : a->seen[i]));
   }
@@ -84,12 +106,20 @@ void print_comparison(std::ostream& out, const comparison& all, const std::strin
     rows.push_back({d.name});
     for (const std::string& value : d.values) rows.back().push_back(value.empty() ? "-" : value);
   }
+  const bool short_text = extent == arm_extent::groups && style == table_style::text;
   if (rows.empty())
     page.line("The stacks are equal.");
+  else if (short_text && all.records.size() == 2)
+    page.line("The stacks differ: " + keys_text(all.stacks, "--in-full"));
   else
     page.table("What differs between the stacks", head, rows);
 
+  constexpr const char* how_to_see_all = "--names, --in-full";
+  const auto groups = changes_in(all);
+  if (extent == arm_extent::groups)
+    for (const std::string& line : lines_of(groups, true, most_groups, how_to_see_all)) page.line(line);
   for (const advice& of : advices) {
+    if (extent == arm_extent::groups) break;
     std::vector<const compared_arm*> arms;
     for (const bool allowed : {false, true})
       for (const compared_arm& a : all.arms)
@@ -104,7 +134,8 @@ void print_comparison(std::ostream& out, const comparison& all, const std::strin
     if (!a.found.noted.empty())
       noted.push_back(fmt::format("{}: {}", join_key(a.case_name, a.arm), a.found.noted));
   if (!noted.empty())
-    page.list(fmt::format("noted of {}, and no failure", plural(noted.size(), "arm")), noted);
+    page.list(fmt::format("noted of {}, and no failure", plural(noted.size(), "arm")), noted,
+              short_text ? 2 : SIZE_MAX);
   for (const auto& [title, allowances] :
        {std::pair{"allowances that have expired, and cover nothing", &all.expired},
         std::pair{"allowances that nothing needs: remove them", &all.unused}}) {
@@ -113,11 +144,18 @@ void print_comparison(std::ostream& out, const comparison& all, const std::strin
     if (!lines.empty()) page.list(title, lines);
   }
   if (!all.unread.empty()) page.list("files that could not be read", all.unread);
-  page.last(gate ? fmt::format("{}; {} of the candidate executed, the floor is {}", counts_text(all),
-                               plural(all.executed, "case"), all.at_least)
-                 : counts_text(all));
+  const std::string hint = short_text && !groups.empty() && groups.size() <= most_groups
+                               ? fmt::format("; all: {}", how_to_see_all)
+                               : "";
+  const bool apart =
+      !short_text || !noted.empty() || !all.expired.empty() || !all.unused.empty() || !all.unread.empty();
+  page.last((gate ? fmt::format("{}; {} of the candidate executed, the floor is {}", counts_text(all),
+                                plural(all.executed, "case"), all.at_least)
+                  : counts_text(all)) +
+                hint,
+            paint::plain, apart);
   if (gate && style == table_style::text)
-    page.last("gate: " + result, exit_reasons(all).empty() ? paint::good : paint::bad);
+    page.last("gate: " + result, exit_reasons(all).empty() ? paint::good : paint::bad, apart);
 }
 
 nlohmann::json to_json(const comparison& all) {
@@ -134,14 +172,17 @@ nlohmann::json to_json(const comparison& all) {
                      {"summary", a.summary}, {"verdict", to_string(a.found.v)},
                      {"why", a.found.why},   {"noted", a.found.noted},
                      {"seen", a.seen}};
+    if (!a.found.change.empty()) j["change"] = a.found.change;
     if (a.allowed_by) j["allowed"] = {{"reason", a.allowed_by->reason}, {"expires", a.allowed_by->expires}};
     arms.push_back(std::move(j));
   }
   const auto allowances = [](const std::vector<allowance>& of) {
     auto list = nlohmann::json::array();
-    for (const allowance& a : of)
+    for (const allowance& a : of) {
       list.push_back(
           {{"arm", a.arm}, {"verdict", to_string(a.what)}, {"reason", a.reason}, {"expires", a.expires}});
+      if (!a.change.empty()) list.back()["what"] = a.change;
+    }
     return list;
   };
   return {{"schema", 2},
@@ -149,6 +190,7 @@ nlohmann::json to_json(const comparison& all) {
           {"reasons", to_json(reasons)},
           {"records", records},
           {"stacks", stacks},
+          {"groups", to_json(changes_in(all))},
           {"arms", arms},
           {"counts", counts},
           {"as_before", same_in(all)},

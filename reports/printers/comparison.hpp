@@ -12,14 +12,15 @@
 
 namespace cufault {
 
-/// What is told of an arm that differs: its name; what differs, before → now; and all that each record saw.
-enum class arm_extent { names, differences, whole };
+/// What is told: a line a change (groups_of()); the name of each arm that differs; what differs in each, before → now, and all that each
+/// record saw.
+enum class arm_extent { groups, names, whole };
 
-/// The differences of the stacks, then the arms that differ, the worst first, then what is only noted, then allowances and counts. `command`
-/// is "gate" or "diff"; a gate says whether it passed. Markdown stays below markdown_limit: what does not fit is counted.
+/// The differences of the stacks, then what changed, the worst first, then what is only noted, then allowances and counts. `command` is
+/// "gate" or "diff"; a gate says whether it passed. Markdown stays below markdown_limit: what does not fit is counted.
 void print_comparison(std::ostream& out, const comparison& all, const std::string& command, table_style style,
-                      arm_extent extent = arm_extent::differences);
-/// {"schema": 2, "exit_code", "reasons", "records", "stacks", "arms": all that differ or are noted, "counts": {...}, ...}
+                      arm_extent extent = arm_extent::groups);
+/// {"schema": 2, "exit_code", "reasons", "records", "stacks", "groups", "arms": all that differ or are noted, "counts": {...}, ...}
 nlohmann::json to_json(const comparison& all);
 
 }  // namespace cufault

@@ -335,14 +335,16 @@ bool is_red(const report_arm& a) {
 }
 
 /// Of arms that ask something of the reader those that are red, or those that are not; by verdict, the worst first.
-/// What has its row under what changed is counted.
+/// Arms of one change on the same stacks are one row. What stands under what changed is counted.
 blocks by_verdict(const report& r, const std::vector<joined_row>& rows, bool red, std::size_t room) {
   std::map<std::size_t, blocks> tables;
+  std::vector<told_arm> asking;
+  std::vector<const joined_row*> of_asking;
   std::map<std::size_t, std::map<std::string, std::size_t>> counted;
   std::set<std::string> changed;
   if (r.change)
     for (const report_change::group& g : r.change->groups)
-      changed.insert(join_key(g.what.case_name, g.what.arm));
+      changed.insert(g.of.names.begin(), g.of.names.end());
   std::size_t above = 0;
   for (const joined_row& row : rows) {
     const std::size_t at = rank(row.arm->judged);
@@ -352,14 +354,29 @@ blocks by_verdict(const report& r, const std::vector<joined_row>& rows, bool red
       ++above;
       continue;
     }
-    blocks& of_it = tables[at];
-    if (is_counted_only(*row.arm))
+    tables[at];
+    if (is_counted_only(*row.arm)) {
       counted[at][row.arm->case_name] += row.stacks.size();
-    else
-      of_it.push_back(arm_row(r, row, true));
+      continue;
+    }
+    const std::string name = join_key(row.arm->case_name, row.arm->arm);
+    const bool compared = red || row.arm->judged == verdict::differs;  // else nothing says that two are alike
+    asking.push_back(
+        {.name = name,
+         .v = row.arm->judged,
+         .change = fmt::format("{}\n{}", compared ? row.arm->change : name, letters(r, row.stacks))});
+    of_asking.push_back(&row);
+  }
+  for (const change_group& g : groups_of(asking)) {
+    json row = arm_row(r, *of_asking[g.arms[0]], true);
+    if (g.arms.size() > 1)
+      row["cells"][1]["notes"].push_back(note(beginning_of(
+          fmt::format("{} alike: {}", g.arms.size() - 1, fmt::join(std::span(g.names).subspan(1), ", ")),
+          2000)));
+    tables[rank(g.v)].push_back(std::move(row));
   }
   blocks all;
-  if (above > 0) all.push_back(paragraph(plural(above, "arm") + " with a row under what changed."));
+  if (above > 0) all.push_back(paragraph(plural(above, "arm") + " under what changed."));
   for (const auto& [at, of_it] : tables) {
     all.push_back(heading(fmt::format("{}: {}", to_string(advices[at].v), advices[at].asks)));
     std::vector<std::string> words;
@@ -412,10 +429,10 @@ blocks what_changed(const report_change& c) {
       return beginning_of(g.what.seen[i].empty() ? "not observed" : g.what.seen[i], 400);
     };
     blocks more{note("before: " + seen(0)), note("now: " + seen(1))};
-    if (g.arms.size() > 1)
-      more.push_back(
-          note(beginning_of(fmt::format("alike: {}", fmt::join(std::span(g.arms).subspan(1), ", ")), 2000)));
-    const std::string alike = g.arms.size() == 1 ? "" : fmt::format("and {} alike", g.arms.size() - 1);
+    const auto others = std::span(g.of.names).subspan(1);
+    if (!others.empty())
+      more.push_back(note(beginning_of(fmt::format("alike: {}", fmt::join(others, ", ")), 2000)));
+    const std::string alike = others.empty() ? "" : fmt::format("and {} alike", others.size());
     rows.push_back(table_row_of(join_key(g.what.case_name, g.what.arm), beginning_of(g.what.summary, 200),
                                 {verdict_cell(g.what.found.v, {note("stack: " + c.letter), note(alike)}),
                                  cell_of(steps_in_lines(g.what.found.why), {note("", g.repeat)}),
@@ -492,7 +509,7 @@ void put_history(const report& r, blocks& all, std::size_t& room) {
   std::set<std::string> changed;
   if (r.change)
     for (const report_change::group& g : r.change->groups)
-      for (const std::string& arm : g.arms) changed.insert(join_key(g.what.case_name, arm));
+      changed.insert(g.of.names.begin(), g.of.names.end());
   std::vector<const report_trends::arm*> found;
   for (const report_trends::arm& a : h.arms)
     if (a.on_all == changed.contains(a.name)) found.push_back(&a);

@@ -18,7 +18,7 @@ void put_arms(limited_output& page, const run_summary& all) {
   for (const auto& [at, arms] : all.by_rank)
     if (!advices[at].asks.empty())
       page.list(fmt::format("{}: {}", to_string(advices[at].v), advices[at].asks),
-                lines_of(advices[at].v, arms));
+                lines_of(groups_in(arms), false, SIZE_MAX, {}));
   std::vector<table_row> rows;
   for (const auto& [name, counts] : all.families) rows.push_back({name, text_of(counts)});
   if (!rows.empty()) page.table("By family", {"family", "verdicts"}, rows);

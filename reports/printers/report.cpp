@@ -170,12 +170,6 @@ report_run run_from(const std::string& name, const record& r) {
   return run;
 }
 
-/// "EXECUTION_FAILED → INTERNAL_ERROR" of "cublasCgemm: EXECUTION_FAILED → INTERNAL_ERROR".
-std::string_view without_call(std::string_view why) {
-  const auto end = why.starts_with("cu") ? why.find(": ") : why.npos;
-  return end == why.npos ? why : why.substr(end + 2);
-}
-
 bool is_before(const report_run& a, const report_run& b) {
   return std::tie(a.started, a.name) < std::tie(b.started, b.name);
 }
@@ -345,30 +339,20 @@ report_change report_builder::change_since(const std::string& name, const record
                        .filed = green.commit.empty(),
                        .stacks = found.stacks,
                        .unknown = found.not_asked + found.unobserved};
+  std::vector<told_arm> arms;
+  std::vector<const compared_arm*> changed;
   for (const compared_arm& a : found.arms) {
-    if (is_same(a.found.v)) {
-      ++change.same;
-    } else if (a.found.v == verdict::unrecorded) {
-      ++change.unknown;
-    } else {
-      ++change.changed;
-      const auto alike = std::ranges::find_if(change.groups, [&](const auto& g) {
-        return g.what.case_name == a.case_name && g.what.found.v == a.found.v &&
-               without_call(g.what.found.why) == without_call(a.found.why);
-      });
-      if (alike != change.groups.end()) {
-        alike->arms.push_back(a.arm);
-        continue;
-      }
-      const auto at = std::ranges::find_if(
-          shown.run.arms, [&](const report_arm& r) { return r.arm == a.arm && r.case_name == a.case_name; });
-      change.groups.push_back({a, at == shown.run.arms.end() ? std::string() : at->repeat, {a.arm}});
-    }
+    ++(is_same(a.found.v) ? change.same : a.found.v == verdict::unrecorded ? change.unknown : change.changed);
+    if (is_same(a.found.v) || a.found.v == verdict::unrecorded) continue;
+    arms.push_back(told(join_key(a.case_name, a.arm), a.found));
+    changed.push_back(&a);
   }
-  const auto order = [](const report_change::group& g) {
-    return std::pair(rank(g.what.found.v), -static_cast<int>(g.arms.size()));
-  };
-  std::ranges::stable_sort(change.groups, [&](const auto& a, const auto& b) { return order(a) < order(b); });
+  for (change_group& g : groups_of(arms)) {
+    const compared_arm& a = *changed[g.arms[0]];
+    const auto at = std::ranges::find_if(
+        shown.run.arms, [&](const report_arm& r) { return r.arm == a.arm && r.case_name == a.case_name; });
+    change.groups.push_back({std::move(g), a, at == shown.run.arms.end() ? std::string() : at->repeat});
+  }
   return change;
 }
 

@@ -6,6 +6,7 @@
 #include "reports/judge/claims.hpp"
 #include "reports/judge/comparison.hpp"
 #include "reports/matrix/observed_cells.hpp"
+#include "reports/printers/groups.hpp"
 #include "reports/printers/run_report.hpp"
 #include "reports/printers/table.hpp"
 
@@ -52,13 +53,12 @@ struct report_change {
   std::string green{}, started{}, label{};  ///< the green run's record, its start, its stack
   bool filed = false;                       ///< it is no run, but what is recorded of a stack
   std::vector<stack_difference> stacks{};   ///< green, now
-  /// Arms of a case that changed alike: what a call came to before and now, whichever call it is.
   struct group {
-    compared_arm what{};              ///< the first of them
-    std::string repeat{};             ///< a command, of that one
-    std::vector<std::string> arms{};  ///< all of them
+    change_group of{};
+    compared_arm what{};   ///< the first of its arms
+    std::string repeat{};  ///< a command, of that one
   };
-  std::vector<group> groups{};  ///< the worst first, then the largest
+  std::vector<group> groups{};  ///< in the order of groups_of()
   std::size_t changed = 0, same = 0;
   std::size_t unknown = 0;  ///< arms that only one of the two observed
 };

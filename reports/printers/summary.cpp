@@ -3,36 +3,34 @@
 #include "reports/printers/summary.hpp"
 
 #include "reports/printers/advice.hpp"
-#include "reports/printers/html_text.hpp"
 #include "reports/printers/table.hpp"
 
 #include <fmt/format.h>
 
-#include <utility>
+#include <algorithm>
 
 namespace cufault {
-namespace {
-constexpr std::size_t longest_why = 300;  // of bytes: an arm of many steps is no page of text
+std::vector<change_group> groups_in(const std::vector<const report_arm*>& arms) {
+  std::vector<told_arm> all;
+  for (const auto* a : arms)
+    all.push_back(told(join_key(a->case_name, a->arm), {a->judged, a->why, {}, a->change}));
+  return groups_of(all);
 }
 
-std::vector<std::string> lines_of(verdict v, const std::vector<const report_arm*>& arms) {
-  std::vector<std::string> lines;
-  if (v != verdict::unrecorded && v != verdict::not_provoked) {
-    for (const auto* a : arms)
-      lines.push_back(
-          fmt::format("{}: {}", join_key(a->case_name, a->arm), beginning_of(a->why, longest_why)));
-    return lines;
-  }
-  std::map<std::pair<std::string, std::string>, std::vector<std::string>> alike;
-  for (const auto* a : arms)
-    alike[{a->case_name, v == verdict::unrecorded ? std::string() : a->why}].push_back(a->arm);
-  for (const auto& [key, names] : alike) {
-    const auto& [name, why] = key;
-    lines.push_back(fmt::format("{}{}{}{}", name,
-                                names.size() == 1 ? "/" + names[0] : fmt::format(": {} arms", names.size()),
-                                why.empty() ? "" : ": ", beginning_of(why, longest_why)));
-  }
-  return lines;
+std::string keys_text(const std::vector<stack_difference>& stacks, std::string_view all) {
+  constexpr std::size_t one_line = 80, three_lines = 230;  // of a narrow terminal
+  const auto is_path = [](const std::string& value) { return value.find('/') != std::string::npos; };
+  std::string text;
+  std::size_t left = 0;
+  for (const stack_difference& d : stacks)
+    if (text.size() < (is_path(d.name) ? one_line : three_lines) && d.name.find(':') == std::string::npos &&
+        std::ranges::none_of(d.values, is_path))
+      text += fmt::format("{}{} {} → {}", text.empty() ? "" : ", ", d.name,
+                          d.values[0].empty() ? "-" : d.values[0], d.values[1].empty() ? "-" : d.values[1]);
+    else
+      ++left;
+  if (left > 0 && !all.empty()) text += fmt::format("{}{} more: {}", text.empty() ? "" : ", and ", left, all);
+  return text;
 }
 
 run_summary summary_of(const run_report& run) {
@@ -67,7 +65,7 @@ std::vector<std::string> remarks_on(const run_report& run, const run_summary& al
   if (!run.complete) lines.emplace_back("The run did not come to its end.");
   if (run.mode == run_mode::gate)
     lines.push_back(
-        fmt::format("gate: {}{}", verdict_line(run.reasons, most_summary_lines),
+        fmt::format("gate: {}{}", verdict_line(run.reasons, most_names),
                     run.reasons.empty() && all.without_gpu > 0 ? ", without the arms that need a GPU" : ""));
   return lines;
 }
@@ -85,20 +83,14 @@ std::string change_line(const report_change& c) {
                        : fmt::format("{} of {} differ{} from", c.changed, all, c.changed == 1 ? "s" : ""),
       c.filed ? "the record of " + c.label : "the last green run", c.started, c.green);
   if (c.unknown > 0) line += fmt::format("; {} not in it", plural(c.unknown, "arm"));
-  std::string separator = "; the stack differs: ";
-  for (const stack_difference& d : c.stacks)
-    if (d.name.find_first_of("/:") == std::string::npos)  // keys; the page has all
-      line += fmt::format("{}{} {} → {}", std::exchange(separator, ", "), d.name, d.values[0], d.values[1]);
+  if (const std::string keys = keys_text(c.stacks); !keys.empty()) line += "; the stack differs: " + keys;
   return line;
 }
 
 std::vector<std::string> changed_lines(const report_change& c) {
   std::vector<std::string> lines;
   for (const report_change::group& g : c.groups)
-    lines.push_back(fmt::format("{} {}{}: {}; repeat: {}", to_string(g.what.found.v),
-                                join_key(g.what.case_name, g.what.arm),
-                                g.arms.size() == 1 ? "" : fmt::format(" and {} alike", g.arms.size() - 1),
-                                beginning_of(g.what.found.why, longest_why), g.repeat));
+    lines.push_back(fmt::format("{}; repeat: {}", line_of(g.of, true), g.repeat));
   return lines;
 }
 

@@ -3,17 +3,19 @@
 // What several formats say of a run in the same words.
 #pragma once
 
+#include "reports/printers/groups.hpp"
 #include "reports/printers/report.hpp"
 
 #include <cstddef>
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace cufault {
 
-inline constexpr std::size_t most_summary_lines = 20;  ///< of one verdict, and of names: the record has all
+inline constexpr std::size_t most_names = 20;  ///< of a gate's reason: the record has all
 
 /// Arms by rank of their verdict, without those that were not run for want of a GPU.
 struct run_summary {
@@ -26,8 +28,11 @@ struct run_summary {
 };
 run_summary summary_of(const run_report& run);
 
-/// Of verdicts that say the same of many arms, a line a case and reason; of others a line an arm.
-std::vector<std::string> lines_of(verdict v, const std::vector<const report_arm*>& arms);
+/// Indexes are of `arms`.
+std::vector<change_group> groups_in(const std::vector<const report_arm*>& arms);
+/// "cublas 13.4.3 → 13.5.1, cublaslt 13.4.3 → 13.5.1, and 8 more: ALL": what differs between two, in one line, keys and
+/// packages first, without facts of files and paths.
+std::string keys_text(const std::vector<stack_difference>& stacks, std::string_view all = {});
 /// How the run compares, what was left out, and what a gate came to; what does not apply is left out.
 std::vector<std::string> remarks_on(const run_report& run, const run_summary& all);
 std::string counts_or_none(const run_summary& all);  ///< "1 CHANGED, 20 OK", "no arm ran"
@@ -35,7 +40,7 @@ std::string counts_or_none(const run_summary& all);  ///< "1 CHANGED, 20 OK", "n
 /// "2 of 240 arms differ from the last green run, 2026-11-27T02:00:00Z (records/a.jsonl); the stack differs: driver 570.1 → 580.1"
 std::string change_line(const report_change& c);
 std::vector<std::string> changed_lines(
-    const report_change& c);  ///< an arm each, with the line that repeats it
+    const report_change& c);  ///< a group each, with the line that repeats its first arm
 
 /// A case in one line: "types.int8: 3 OK, 8 REPRODUCED".
 std::string case_line(const case_result& c);

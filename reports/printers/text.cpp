@@ -14,13 +14,6 @@ namespace cufault {
 namespace {
 
 template <class Line>
-void put_list(const std::vector<std::string>& lines, const std::string& rest, const Line& line) {
-  for (std::size_t i = 0; i < std::min(lines.size(), most_summary_lines); ++i) line("  " + lines[i]);
-  if (lines.size() > most_summary_lines)
-    line(fmt::format("  and {} more: {}", lines.size() - most_summary_lines, rest));
-}
-
-template <class Line>
 void put_run(std::string& text, const report::stack& s, const Line& line) {
   const run_summary all = summary_of(s.run);
   if (all.arms + all.without_gpu == 0) line("no arm ran: a run in which nothing ran is not green");
@@ -28,7 +21,8 @@ void put_run(std::string& text, const report::stack& s, const Line& line) {
   for (const auto& [at, arms] : all.by_rank) {
     if (advices[at].asks.empty()) continue;
     line(fmt::format("{}: {}.", to_string(advices[at].v), advices[at].asks));
-    put_list(lines_of(advices[at].v, arms), "cufault show " + s.file, line);
+    for (const std::string& of : lines_of(groups_in(arms), false, most_groups, "cufault show " + s.file))
+      line("  " + of);
     text += '\n';
   }
   for (const std::string& what : s.run.noted) line("noted, and no failure: " + what);
@@ -45,7 +39,7 @@ std::string report_as_text(const report& r) {
   const auto line = [&](const std::string& what) { text += cell(what, table_style::text) + '\n'; };
   if (r.change) {
     line(change_line(*r.change));
-    put_list(changed_lines(*r.change), "the page has all", line);
+    for (const std::string& of : changed_lines(*r.change)) line("  " + of);
     text += '\n';
   }
   for (const report::stack& s : r.stacks) {

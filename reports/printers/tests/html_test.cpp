@@ -225,17 +225,18 @@ TEST(html, begins_with_what_changed_since_the_last_green_run_and_the_line_that_r
   EXPECT_THAT(first, HasSubstr("cublasCreate: ALLOC_FAILED → INTERNAL_ERROR"));
   EXPECT_THAT(first, HasSubstr("<code>cufault run memory.leak/moves --seed 0</code>"));
   EXPECT_THAT(first, HasSubstr("<small>and 1 alike</small>"));
-  EXPECT_THAT(first, HasSubstr("alike: moves_too"));
+  EXPECT_THAT(first, HasSubstr("alike: memory.leak/moves_too"));
   EXPECT_THAT(first, Not(HasSubstr("steady")));
   const std::string line =
-      "CHANGED memory.leak/moves and 1 alike: cublasCreate: ALLOC_FAILED → INTERNAL_ERROR; repeat: cufault "
-      "run memory.leak/moves --seed 0";
+      "2 arms CHANGED: ALLOC_FAILED → INTERNAL_ERROR: memory.leak/moves, memory.leak/moves_too; repeat: "
+      "cufault run memory.leak/moves --seed 0";
   EXPECT_THAT(print_as("markdown", all), HasSubstr("\n- " + line + "\n"));
   EXPECT_THAT(print_as("text", all), HasSubstr("\n  " + line + "\n"));
   const nlohmann::json json = nlohmann::json::parse(print_as("report-json", all))["change"];
   EXPECT_EQ(json["changed"], 2);
   expect_golden("report.json", print_as("report-json", all));
-  EXPECT_EQ(json["groups"][0]["arms"].dump(), R"(["moves","moves_too"])");
+  EXPECT_EQ(json["groups"][0]["arms"].dump(), R"(["memory.leak/moves","memory.leak/moves_too"])");
+  EXPECT_EQ(json["groups"][0]["change"], "ALLOC_FAILED → INTERNAL_ERROR");
   EXPECT_THAT(print_as("html", all), HasSubstr("<title>2026-11-22T02:00:00Z: exit code 1, 3 arms</title>"))
       << "trend";
 }
@@ -250,10 +251,31 @@ TEST(html, says_once_of_an_arm_that_it_changed) {
   std::string red = print_as("html", all);
   red = red.substr(red.find("<section id=\"red\""));
   red = red.substr(0, red.find("</section>"));
-  EXPECT_THAT(red, HasSubstr("<p>1 arm with a row under what changed.</p>"));
-  EXPECT_THAT(red, Not(HasSubstr("<wbr>moves<small>")));
-  for (const char* other : {"<wbr>moves_too<small>", "<wbr>steady<small>"})
-    EXPECT_THAT(red, HasSubstr(other)) << "only named above, or not at all";
+  EXPECT_THAT(red, HasSubstr("<p>2 arms under what changed.</p>"));
+  EXPECT_THAT(red, Not(HasSubstr("<wbr>moves")));
+  EXPECT_THAT(red, HasSubstr("<wbr>steady<small>"));
+}
+
+TEST(html, has_a_row_a_change_of_what_is_red) {
+  report all = report_since_green({{"a", night("20", internal, 0)}});
+  ASSERT_FALSE(all.change);
+  const auto red_with = [&](const char* change, verdict v = verdict::changed) {
+    for (report_arm& a : all.stacks[0].run.arms) {
+      a.judged = verdict::changed;
+      a.status = test_status::failed;
+      a.change = "A → B";
+    }
+    all.stacks[0].run.arms[1].change = change;
+    all.stacks[0].run.arms[1].judged = v;
+    const std::string page = print_as("html", all);
+    const auto begin = page.find("<section id=\"red\"");
+    return page.substr(begin, page.find("</section>", begin) - begin);
+  };
+  const std::string one = red_with("A → B");
+  EXPECT_EQ(count_of(one, "<tr data-f>"), 1U);
+  EXPECT_THAT(one, HasSubstr("<small>2 alike: memory.leak/moves_too, memory.leak/steady</small>"));
+  EXPECT_EQ(count_of(red_with("B → C"), "<tr data-f>"), 2U);
+  EXPECT_EQ(count_of(red_with("A → B", verdict::gone), "<tr data-f>"), 2U);
 }
 
 TEST(html, says_of_a_green_night_that_nothing_changed) {

@@ -120,10 +120,12 @@ TEST(summary, does_not_list_more_than_fits_a_screen) {
   r.complete = true;
   r.cases.push_back({"a.b", {}});
   for (int i = 0; i < 100; ++i)
-    r.cases[0].arms.push_back(arm_of("arm" + std::to_string(i), verdict::changed, "expected A; seen B"));
+    r.cases[0].arms.push_back(
+        arm_of("arm" + std::to_string(i), verdict::changed, "change " + std::to_string(i / 2)));
   const std::string text = summary_of(r);
-  EXPECT_LT(std::count(text.begin(), text.end(), '\n'), 30);
-  EXPECT_THAT(text, HasSubstr("  and 80 more: cufault show records/a.json\n"));
+  EXPECT_LT(std::count(text.begin(), text.end(), '\n'), 15);
+  EXPECT_THAT(text, HasSubstr("\n  2 arms: change 6: a.b/arm12, a.b/arm13\n"
+                              "  and 43 further changes of 86 arms: cufault show records/a.json\n"));
 }
 
 TEST(summary, as_json_counts_verdicts_and_names_what_is_unexpected) {
@@ -131,6 +133,10 @@ TEST(summary, as_json_counts_verdicts_and_names_what_is_unexpected) {
   EXPECT_EQ(j["counts"]["CHANGED"], 1);
   ASSERT_EQ(j["unexpected"].size(), 4U);
   EXPECT_EQ(j["unexpected"][1]["arm"], "other");
+  ASSERT_EQ(j["groups"].size(), 4U);
+  EXPECT_EQ(j["groups"][1].dump(),
+            R"({"allowed":false,"arms":1,"change":"expected A; seen SIGSEGV","examples":["types.fp8/crash"],)"
+            R"("verdict":"WORSENED"})");
   EXPECT_EQ(j["record"], "records/a.json");
 }
 
@@ -142,10 +148,22 @@ TEST(junit, says_what_was_expected_and_what_was_seen) {
   const std::string xml = printed("junit", report_of(a_record()));
   EXPECT_THAT(xml, HasSubstr("<testsuite name=\"types.int8\""));
   EXPECT_THAT(xml, HasSubstr("tests=\"3\" failures=\"1\" errors=\"0\" skipped=\"1\" time=\"0.750\""));
-  EXPECT_THAT(xml, HasSubstr("<failure type=\"CHANGED\" message=\"expected A &lt;1"));
+  EXPECT_THAT(xml, HasSubstr("<failure type=\"CHANGED\" message=\"[change 2 of 2] expected A &lt;1"));
   EXPECT_THAT(xml, HasSubstr("<error type=\"UNRESOLVED\" message=\"no kernels\""));
   EXPECT_THAT(xml, HasSubstr("cufault run types.fp8/crash --seed 7"));
   EXPECT_THAT(xml, Not(HasSubstr("\x01"))) << "XML cannot hold it";
+}
+
+TEST(junit, numbers_the_change_that_a_failure_is_one_of) {
+  record r = a_record();
+  r.cases[0].arms[0] = arm_of("too", verdict::changed, "at 7: A → B");
+  r.cases[0].arms[2] = arm_of("other", verdict::changed, "at 9: A → B");
+  for (const std::size_t i : {0, 2}) r.cases[0].arms[i].change = "A → B";
+  const std::string xml = printed("junit", report_of(r));
+  EXPECT_THAT(xml, HasSubstr("message=\"[change 1 of 2] expected A; seen SIGSEGV\""));
+  EXPECT_THAT(xml, HasSubstr("message=\"[change 2 of 2] at 7: A → B\""));
+  EXPECT_THAT(xml, HasSubstr("message=\"[change 2 of 2] at 9: A → B\""));
+  EXPECT_THAT(xml, HasSubstr("message=\"no kernels\"")) << "an error is no change";
 }
 
 TEST(junit, skips_in_a_gate_what_no_record_of_this_stack_judges) {
@@ -206,7 +224,7 @@ TEST(markdown_summary, is_a_page_with_the_worst_first) {
             "baseline add)\n\n"
             "- types.int8/other: expected A &lt;1>; seen \"B\" &  \n"
             "\n### NEW: nothing is recorded to compare it with: read what was seen\n\n"
-            "- types.int8/new\n"
+            "- types.int8/new: no recorded stack has it\n"
             "\n### By family\n\n"
             "| family | verdicts |\n"
             "| --- | --- |\n"
@@ -218,7 +236,8 @@ TEST(markdown_summary, fits_a_step_summary) {
   record r;
   r.cases.push_back({"a.b", {}});
   for (int i = 0; i < 2000; ++i)
-    r.cases[0].arms.push_back(arm_of("arm" + std::to_string(i), verdict::changed, std::string(100'000, '|')));
+    r.cases[0].arms.push_back(
+        arm_of(std::string(1000, 'a'), verdict::changed, std::to_string(i) + std::string(100'000, '|')));
   const auto text = printed("markdown", report_of(r));
   EXPECT_LT(text.size(), markdown_limit);
   EXPECT_THAT(text, HasSubstr(" more do not fit here.\n"));
