@@ -354,7 +354,9 @@ def cumsum_beyond(size: int) -> bool:
     return int(found[-1]) == size and same(found[:: 1 << 16].get(), numpy.arange(1, size + 1, 1 << 16))
 
 
-def einsum_layout(subscripts: str) -> Any:
+def einsum_layout(names: str) -> Any:
+    """Of two operands and the result."""
+    subscripts = "{},{}->{}".format(*names.split("_"))
     numbers = [numpy.arange(33 * 48).reshape(33, 48) % 7 - 3.0, numpy.arange(48 * 17).reshape(48, 17) % 5 - 2.0]
     found = cupy.einsum(subscripts, *(cupy.asarray(n.astype(numpy.float32)) for n in numbers))
     return same(found.get(), numpy.einsum(subscripts, *numbers)), {"strides": list(found.strides), "type": str(found.dtype)}
@@ -380,7 +382,7 @@ UPGRADES: Dict[str, Tuple[str, Callable[[Any], Any], Tuple[Any, ...]]] = {
     "upgrades_beyond/argmax": ("cupy.argmax", argmax_beyond, ((1 << 31) - 1, (1 << 31) + 1)),
     "upgrades_beyond/cumsum": ("cupy.cumsum", cumsum_beyond, ((1 << 31) - 1, 1 << 31)),
     "upgrades_beyond/take": ("cupy.take", partial(take_beyond, cupy), ((1 << 21) - 9, 1 << 21)),
-    "upgrades/einsum": ("cupy.einsum", einsum_layout, ("ij,jk->ik", "ij,jk->ki", "ij,jk->i")),
+    "upgrades/einsum": ("cupy.einsum", einsum_layout, ("ij_jk_ik", "ij_jk_ki", "ij_jk_i")),
     "upgrades/array_interface": ("cupy.asarray", imported, ("dense", "strided")),
 }
 

@@ -328,7 +328,8 @@ ROWS_OF_ARMS: Dict[str, List[Tuple[str, str, int, int, Work]]] = {
     "cumsum": [("torch.cumsum", "uint8_to_int64", E, E - 1, compared(
         60, [(ALL, [1] + [0] * 6)], torch.uint8, lambda x: torch.cumsum(x, 0, dtype=LONG),
         lambda i, j, x: torch.arange(i, j, device=x.device).div(7, rounding_mode="floor") + 1))],
-    "sort": [("torch.sort", "int8_stable", E, E - 1, compared(90, [(ALL, RING)], BYTE, lambda x: torch.sort(x, stable=True).values, in_order))],
+    "sort": [("torch.sort", variant, first, E // 2, compared(90, [(ALL, RING)], BYTE, lambda x: torch.sort(x, stable=True).values, in_order))
+             for variant, first in (("int8_stable_below", E - 1), ("int8_stable", E))],
     "topk": [("torch.topk", "fp16_3", E, E - 1, told(planted, HALF, lambda x: torch.topk(x, 3), lambda n: [3, 2, 1, n - 1, n // 2, 7]))],
     "bincount": [("torch.bincount", "uint8", E, E - 1, told(
         of_values(*range(7)), torch.uint8, lambda x: [torch.bincount(x)], lambda n: occurring(n, SEVEN)))],

@@ -47,8 +47,8 @@ def second_cublas(world: World) -> Seen:
 
 
 def group(world: World, backend: str, of_new: str) -> Seen:
-    """Of this process alone, and a new one within."""
-    distributed = torch.distributed
+    """Of this process alone, and a new one within. Of two devices: cuda=nccl+cpu=gloo."""
+    distributed, backend = torch.distributed, backend.replace("=", ":").replace("+", ",")
     wanted = small_integers(world, 1000)
     found = wanted.float().to("cpu" if of_new == "gloo" else device_of(world))
     distributed.init_process_group(backend, store=distributed.HashStore(), rank=0, world_size=1)

@@ -5,6 +5,7 @@ type, by which route and with which arguments; the reference is the function in 
 from __future__ import annotations
 
 import contextlib
+import importlib
 import os
 import pydoc
 import tempfile
@@ -106,9 +107,10 @@ REFERENCES: Dict[str, Op] = {
 
 @contextlib.contextmanager
 def cold_caches(**variables: str) -> Iterator[None]:
-    """Of compilers: nothing that ran on this host before is found. With variables that Triton reads when it compiles."""
+    """Of compilers: nothing that ran on this host before is found, and no process stays. With variables that Triton reads when it compiles."""
     with tempfile.TemporaryDirectory(prefix="cufault_") as folder:
-        os.environ.update(TORCHINDUCTOR_CACHE_DIR=folder, TRITON_CACHE_DIR=folder, TORCHINDUCTOR_COMPILE_THREADS="1", **variables)
+        os.environ.update(TORCHINDUCTOR_CACHE_DIR=folder, TRITON_CACHE_DIR=folder, **variables)
+        importlib.import_module("torch._inductor.config").compile_threads = 1  # type: ignore[attr-defined]
         yield
 
 
