@@ -19,11 +19,11 @@ if(NOT CODE EQUAL 0)
   message(NOTICE "cufault: the build goes on without ${CUFAULT_CCACHE}, which does not work (exit code ${CODE}: ${SAID})")
   return()
 endif()
-# With precompiled headers ccache works only with these settings, and with the options below (its manual, "Precompiled headers"). Comments count:
-# GCC reads a header again that differs from the precompiled one in a comment, and everything in it is defined twice.
-set(LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_COMMENTS=1 CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime ${CUFAULT_CCACHE})
-set(CMAKE_CXX_COMPILER_LAUNCHER ${LAUNCHER})
-set(CMAKE_CUDA_COMPILER_LAUNCHER ${LAUNCHER})
+# With precompiled headers ccache works only with these settings, and with the options below (its manual, "Precompiled headers"). Files count by their
+# bytes (DEPEND): GCC reads a header again that differs from the precompiled one in a space or a comment, and everything in it is defined twice.
+set(LAUNCHER CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime ${CUFAULT_CCACHE})
+set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_DEPEND=1 ${LAUNCHER})
+set(CMAKE_CUDA_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env ${LAUNCHER})
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
   add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fpch-preprocess>)
 elseif(CMAKE_CXX_COMPILER_ID MATCHES Clang)
