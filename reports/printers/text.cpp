@@ -39,7 +39,10 @@ std::string report_as_text(const report& r) {
   const auto line = [&](const std::string& what) { text += cell(what, table_style::text) + '\n'; };
   if (r.change) {
     line(change_line(*r.change));
-    for (const std::string& of : changed_lines(*r.change)) line("  " + of);
+    const auto lines = changed_lines(*r.change);
+    const std::size_t shown = std::min(lines.size(), most_groups);
+    for (std::size_t i = 0; i < shown; ++i) line("  " + lines[i]);
+    if (lines.size() > shown) line(fmt::format("  and {} more: the page has all", lines.size() - shown));
     text += '\n';
   }
   for (const report::stack& s : r.stacks) {
