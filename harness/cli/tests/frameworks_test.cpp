@@ -579,6 +579,7 @@ class served_trials : public frameworks {
   std::vector<std::string> printed(const std::vector<nlohmann::json>& environments) {
     spawn_options options;
     options.argv = {folder / "python", "-B", std::string(FRAMEWORKS) + "/run_trials.py", "serve"};
+    options.environment = {{"CUDA_LAUNCH_BLOCKING", "0"}};
     resident_process server(options);
     std::vector<std::string> all;
     for (const nlohmann::json& environment : environments) {
@@ -599,10 +600,12 @@ def act():
     print(os.environ.get("CUDA_LAUNCH_BLOCKING", "unset"), os.popen("echo $CUBLAS_WORKSPACE_CONFIG").read())
     raise RuntimeError("no")
 )");
-  const auto seen = printed(
-      {{{"CUDA_LAUNCH_BLOCKING", "1"}, {"CUBLAS_WORKSPACE_CONFIG", ":0:0"}}, nlohmann::json::object()});
+  const auto seen = printed({{{"CUDA_LAUNCH_BLOCKING", "1"}, {"CUBLAS_WORKSPACE_CONFIG", ":0:0"}},
+                             nlohmann::json::object(),
+                             nlohmann::json::object({{"CUDA_LAUNCH_BLOCKING", ""}})});
   EXPECT_THAT(seen[0], testing::StartsWith("1 :0:0\n"));
-  EXPECT_THAT(seen[1], testing::StartsWith("unset \n")) << "of another trial";
+  EXPECT_THAT(seen[1], testing::StartsWith("0 \n")) << "of another trial";
+  EXPECT_THAT(seen[2], testing::StartsWith("unset \n"));
 }
 
 TEST_F(served_trials, of_a_framework_whose_import_fails_import_it_anew) {

@@ -223,7 +223,10 @@ def run_trial(case: str, arm: str, seed: int, device: int, expected: Optional[Di
 
 def in_child_of_server(request: Dict[str, Any], device: int, expected: Optional[Dict[str, Any]], imported: bool) -> None:
     tie_to_parent()
-    os.environ.update(request.get("environment", {}))  # before CUDA begins
+    for name, value in request.get("environment", {}).items():  # before CUDA begins
+        os.environ[name] = value
+        if not value:
+            del os.environ[name]
     if driver.has_begun() or not imported:
         # Importing the framework has used CUDA, so this process cannot fork; or has failed, and may fail in another way the next time.
         os.set_inheritable(REPORT_FD, True)
