@@ -76,7 +76,7 @@ TEST(tables_of_frameworks, that_name_something_else_are_told) {
   std::ofstream(file) << table;
   EXPECT_EQ(reported({"check", "jax"}, {}, folder.path() / "python"),
             "no operation no_such\nno fault operations\nno remedy delete_all\nno arm for operation take\n"
-            "no row for arm index_out_of_range/take\nno function jax.device_put");
+            "no row for arm index_out_of_range/take\nno function jax.Array.delete");
 }
 
 TEST(tables_of_frameworks, become_arms) {

@@ -489,13 +489,13 @@ std::vector<told_difference> differences(const signature& before, const signatur
   if (before.applied != now.applied)
     add(now.applied ? "the remedy: not applied → applied" : "the remedy: applied → not applied");
   const bool ended_alike = before.outcome == now.outcome;
-  if (before.context != now.context &&
-      (ended_alike || (before.context != "unchecked" && now.context != "unchecked")))
-    add(fmt::format("context: {} → {}", before.context, now.context));
   if (!ended_alike)
     found.push_back(
         {fmt::format("the process: {} → {}", before.outcome, now.outcome),
          fmt::format("the process: {} → {}", without_call(before.outcome), without_call(now.outcome))});
+  if (before.context != now.context &&
+      (ended_alike || (before.context != "unchecked" && now.context != "unchecked")))
+    add(fmt::format("context: {} → {}", before.context, now.context));
   for (auto& [how, change] : found) how = shortened(std::move(how)), change = shortened(std::move(change));
   return found;
 }

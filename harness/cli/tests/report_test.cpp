@@ -63,7 +63,7 @@ TEST_F(report_command, writes_each_format_and_the_observations) {
   EXPECT_THAT(written("junit.xml"), HasSubstr("<testsuite name=\"matrix.kernel_trap\""));
   EXPECT_THAT(written("ctrf.json"), HasSubstr("\"reportFormat\":\"CTRF\""));
   EXPECT_THAT(written("arms.csv"), StartsWith("stack,case,arm,kind,verdict,seen,why,repeat\r\n"));
-  EXPECT_THAT(written("report.json"), StartsWith("{\"schema\":1,\"change\":null,"));
+  EXPECT_THAT(written("report.json"), StartsWith("{\"schema\":2,\"change\":null,"));
   const std::string name = "records/h200-580.1-cublas-13.1.0.jsonl";
   EXPECT_THAT(page, HasSubstr("<a href=\"" + name + "\">"));
   EXPECT_EQ(load_record(folder / "out" / name).cases.size(), 2U);

@@ -324,7 +324,7 @@ TEST(rewriting, is_of_the_first_step_alone_and_says_how_a_process_ended) {
   };
   EXPECT_EQ(now(trial({success, success}), trial({internal, no_memory})), "SUCCESS → INTERNAL_ERROR");
   EXPECT_EQ(now(trial({success}), crash({}, "cublasCreate")), "SUCCESS → crashed: SIGSEGV");
-  EXPECT_EQ(now(crash({}, "cublasCreate"), hang({})), "crashed: SIGSEGV → timed out");
+  EXPECT_EQ(now(crash({}, "cublasCreate"), hang({})), "the process: crashed: SIGSEGV → timed out");
   auto damaged = trial({success});
   damaged.context = "damaged";
   EXPECT_EQ(now(trial({success}), damaged), "context: usable → damaged");
