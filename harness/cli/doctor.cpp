@@ -72,7 +72,7 @@ std::map<std::string, std::string> packages_here() {
   std::map<std::string, std::string> found;
   try {
     spawn_options asked;
-    asked.argv = {interpreter(), "-c", "import sys; print('\n'.join(sys.path[1:]))"};
+    asked.argv = {interpreter(), "-c", "import sys; print(*sys.path[1:], sep='\\n')"};
     asked.timeout = std::chrono::seconds(20);
     std::istringstream folders(run_process(asked, {}).stdout_text);
     for (std::string folder; std::getline(folders, folder);)

@@ -85,6 +85,15 @@ TEST_F(other_gpus, run_what_needs_no_gpu_and_observe_what_is_observed_without_on
   EXPECT_EQ(observed_by_arm(none), observed_there);
 }
 
+TEST_F(other_gpus, have_known_issues_of_a_framework_of_the_python_here) {
+  const temporary_folder folder{"cufault-road-"};
+  fs::create_directory(folder.path() / "torch-2.14.1.dist-info");
+  std::ofstream(folder.path() / "torch-2.14.1.dist-info/METADATA") << "Name: torch\nVersion: 2.14.1\n";
+  auto environment = on_gpu("a100");
+  environment["PYTHONPATH"] = folder.path();
+  EXPECT_THAT(cufault({"doctor"}, environment).stdout_text, HasSubstr("torch 2.14.1 on 8.0: "));
+}
+
 TEST_F(other_gpus, prove_nothing_about_what_needs_one) {
   const auto seen = run({"road.on_a_gpu"}, on_gpu("a100"));
   EXPECT_EQ(seen.exit_code, 2) << seen.stdout_text << seen.stderr_text;

@@ -152,7 +152,7 @@ class Trial:
             status, facts = errors.describe(error)
             text = str(error)
             if kind_of_text:
-                facts["text"] = re.sub(r"\d+", "N", one_line(text))[:40]
+                facts["text"] = re.sub(r"\d+", "N", re.sub(r"/\S+", "PATH", one_line(text)))[:40]
         taken = (time.monotonic() - start) * 1000
         for said in log.messages():
             self.send({"t": "driver", **said})
