@@ -42,7 +42,8 @@ void require_baseline(const python_environment& python, const python_environment
                       const std::vector<selected_case>& selected, const std::filesystem::path& path) {
   std::string idle = "it has no framework of the cases that are to run";
   bool any = false;
-  for (const auto& [family, _] : python.imports()) {
+  for (const auto& imported : python.imports()) {
+    const std::string& family = imported.first;  // a lambda below takes it
     if (const std::string why = what_breaks(python, candidate, family); !why.empty())
       throw usage_error(fmt::format("--baseline-python {}: {}; repair it, or name cases of other frameworks",
                                     path.string(), why));
