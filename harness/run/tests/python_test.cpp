@@ -13,6 +13,8 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <dlfcn.h>
+#include <link.h>
 #include <sys/stat.h>
 
 #include <cstdlib>
@@ -252,12 +254,14 @@ TEST_F(prefixed_python, tells_what_is_imported_however_it_got_there) {
             environment("env/bin/python").identity("pytorch"));
 }
 
-/// A library that a process can load, in place of those of CUDA.
+/// A library that a process can load, in place of those of CUDA: libm, which has no sanitizers.
 class python_with_libraries : public python {
  protected:
   void library(const fs::path& name) {
     fs::create_directories((folder.path() / name).parent_path());
-    fs::copy_file(FAKE_NVML, folder.path() / name);
+    link_map* libm = nullptr;
+    ASSERT_EQ(dlinfo(dlopen("libm.so.6", RTLD_LAZY), RTLD_DI_LINKMAP, &libm), 0);
+    fs::copy_file(fs::canonical(libm->l_name), folder.path() / name);
   }
   void torch_that_loads(const fs::path& name) {
     fake_torch(
