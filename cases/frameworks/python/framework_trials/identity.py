@@ -19,15 +19,17 @@ LIBRARY = re.compile(rf"({OWN}|lib(?:cublas|cudart|cudnn|cufft|cupti|curand|cuso
 
 
 def told(words: str) -> str:
-    """The value of "module.name.name"; a function is called. Empty where there is none."""
+    """The value of "module.name.name"; a function is called. Empty where there is none; what it raises is the value."""
     first, *names = words.split(".")
     value: Any = sys.modules.get(first)
     try:
         for name in names:
             value = getattr(value, name)
         value = value() if inspect.isroutine(value) else value
-    except Exception:  # pylint: disable=broad-except
+    except AttributeError:
         return ""
+    except Exception as error:  # pylint: disable=broad-except
+        return f"{type(error).__name__}: {error}"[:120]
     if isinstance(value, tuple):
         value = ".".join(map(str, value))
     return str(value) if isinstance(value, (str, int)) else ""
@@ -67,7 +69,7 @@ def identity(family: str, metadata: str) -> Dict[str, Any]:
     """Of an imported framework. `metadata`: the version that the environment's metadata say, or empty."""
     package, file = FAMILIES[family], file_of(family)
     found: Dict[str, Any] = {name: told(words) for name, words in table_of(family)["identity"].items()}
-    if family != "cupy":
+    if family == "pytorch":
         try:
             found.update(triton())
         except (OSError, ValueError, subprocess.SubprocessError):
