@@ -282,6 +282,16 @@ TEST_F(python_with_libraries, tells_those_that_the_import_mapped) {
   EXPECT_GT(libraries.front()["build_id"].get<std::string>().size(), 4U);
 }
 
+TEST_F(python_with_libraries, has_what_a_library_refuses_to_say) {
+  fake_torch(
+      "__version__ = '2.14.1'\nclass backends:\n    class cudnn:\n        def version():\n"
+      "            raise RuntimeError('compiled against 9.24')\n",
+      "first");
+  setenv("PYTHONPATH", (folder.path() / "first").c_str(), 1);
+  EXPECT_EQ(environment().identity("pytorch").value("cudnn", ""), "RuntimeError: compiled against 9.24");
+  EXPECT_FALSE(environment().identity("pytorch").contains("nccl"));
+}
+
 TEST_F(python_with_libraries, of_a_torch_that_is_not_imported_is_refused) {
   release("second", "2.11.0", "");
   library("second/torch/lib/libc10.so");
