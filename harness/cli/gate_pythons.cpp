@@ -124,13 +124,12 @@ int gate_pythons(const gate_arguments& arguments) {
 
   std::vector<record> seen;
   std::vector<std::string> incomplete;
-  for (python_environment& python : both) {
-    const run_outcome outcome = run_cases_in(running, std::move(python), stop);
+  for (const char* side : {"baseline", "candidate"}) {
+    const run_outcome outcome = run_cases_in(running, std::move(both[seen.size()]), stop);
     if (outcome.exit_code == exit_interrupted) return outcome.exit_code;
     if (outcome.record.empty())
       throw usage_error("gate: nothing to compare: no arm was selected; name other cases, or another --tier");
-    const std::string which =
-        fmt::format("{}: {}", &python == both.data() ? "baseline" : "candidate", outcome.record.string());
+    const std::string which = fmt::format("{}: {}", side, outcome.record.string());
     fmt::print(std::cerr, "{}\n", which);
     seen.push_back(load_record(outcome.record));
     if (!seen.back().complete) incomplete.push_back(which);

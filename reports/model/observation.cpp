@@ -474,7 +474,7 @@ namespace {
 /// What differing_steps() says, and of each what was rewritten.
 std::vector<told_difference> differences(const signature& before, const signature& now) {
   std::vector<told_difference> found;
-  const auto add = [&](std::string how) { found.push_back({how, how}); };
+  const auto add = [&](const std::string& how) { found.push_back({how, how}); };
   for (const auto part : {&signature::fault, &signature::after}) {
     const auto &was = before.*part, &is = now.*part;
     const bool same = same_calls(was, is);

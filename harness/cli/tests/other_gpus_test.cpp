@@ -3,6 +3,7 @@
 // On GPUs that are not here: stand-ins for the driver and NVML say that there is an A100 or an RTX 4090. Cases that need a GPU fail there.
 // What such a GPU would do is tested with copies of recorded stacks (copied_stack.hpp).
 #include "harness/cli/tests/end_to_end.hpp"
+#include "harness/system/temporary_folder.hpp"
 #include "reports/base/tests/copied_stack.hpp"
 #include "reports/model/observation.hpp"
 
