@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Cases of a framework from the command line to the record, with small hostile programs in place of PyTorch.
 #include "harness/cli/tests/end_to_end.hpp"
+#include "reports/base/json_input.hpp"
 
 #include <nlohmann/json.hpp>
 
