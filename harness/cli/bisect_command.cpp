@@ -29,15 +29,16 @@ void add_bisect(command_line& line) {
       "environment. It is an error if such a process loads another libcublas.so or libcublasLt.so. A cuBLAS "
       "that is linked statically, and a process that does not keep the environment, are not noticed. --ok "
       "gets what it gets in cufault sweep, with the outcome in CUFAULT_RUN_OUTCOME.\n"
-      "With --package each release is an environment, and the command finds its bin first in PATH: python3 "
-      "is "
-      "the environment's. PYTHONPATH is not kept. It is an error if the command loads the package from "
-      "elsewhere, or not at all. An environment is skipped if its package cannot be imported, or is another "
-      "than its folder's name says.\n"
-      "With --pins each package whose versions differ is put alone among the good ones, then the good one "
-      "among the bad ones, in a folder of links to files of both, by PYTHONPATH. A mixture that cannot be "
-      "imported is skipped; where the exit code is also that of other failures, --text tells them apart. "
-      "Exit code 3: no package can be named.\n"
+      "With --package each release is a virtual environment. Its bin is first in PATH, so python3 is the "
+      "environment's. PYTHONPATH is not kept. It is an error if the command loads the package from "
+      "elsewhere, or not at all. An environment is skipped if its package cannot be imported, or has "
+      "another version than its folder's name says. The answer names packages of an environment that are "
+      "not in the version that --package pins.\n"
+      "With --pins the packages of BAD whose versions differ are put into GOOD one after another, first what "
+      "others require. PYTHONPATH names a folder of links. The search finds the package with which GOOD "
+      "becomes bad, and then runs BAD with the old one. A mixture that cannot be imported is skipped. If the "
+      "exit code is also that of other failures, --text tells them apart. Exit code 3: skipped mixtures are "
+      "at the change.\n"
       "CUFAULT_ENGINE starts a container of --images (default: docker run --rm --gpus all); a folder that "
       "the command needs is mounted there.\n"
       "Exit codes: 0 found; 2 bad input, or the ends are not as said; 3 found, up to releases that were "
@@ -57,8 +58,6 @@ void add_bisect(command_line& line) {
           if (line.behind.empty() && option->count() > 0)
             throw usage_error(
                 fmt::format("{} is of a command, and none stands after --", option->get_name()));
-        if (asked.count("--package") == 0 && asked.count("--keep") > 0 && asked.count("--releases") > 0)
-          throw usage_error("--keep is of the package index and of packs: give it without --releases");
         return answer(asked.count("--pins") > 0      ? "bisect_pins"
                       : asked.count("--package") > 0 ? "bisect_environments"
                                                      : "bisect_releases",
@@ -74,15 +73,15 @@ void add_bisect(command_line& line) {
   CLI::Option* const package =
       add_passed_on(
           command, "--package",
-          "of this Python package in place of cuBLAS: torch, 'jax[cuda13]', cupy-cuda13x, or another "
-          "that has libraries")
+          "bisect this Python package, not cuBLAS: torch, 'jax[cuda13]', cupy-cuda13x, or another that "
+          "has libraries")
           ->type_name("NAME");
   CLI::Option* const releases =
       add_passed_on(
           command, "--releases",
           "take the releases of this folder: folders that each hold a libcublas.so.N and its "
-          "libcublasLt, or such files; with --package, folders that each are a virtual environment, "
-          "or hold the pieces of a pack of ci/campaign (default: the package index)")
+          "libcublasLt, or such files; with --package, folders that each are a virtual environment, as "
+          "`ci/campaign environments` makes them (default: the package index)")
           ->type_name("FOLDER")
           ->check(CLI::ExistingDirectory);
   CLI::Option* const images =
@@ -94,15 +93,15 @@ void add_bisect(command_line& line) {
           ->excludes(releases)
           ->excludes(package);
   add_passed_on(command, "--keep",
-                "folder in which releases from the package index, and unpacked ones, stay (default: "
-                "cufault/cublas, or /NAME, in XDG_CACHE_HOME)")
+                "folder in which releases from the package index stay (default: cufault/cublas in "
+                "XDG_CACHE_HOME; with --package, cufault/environments)")
       ->type_name("FOLDER")
       ->check(in_existing_folder)
+      ->excludes(releases)
       ->excludes(images);
   add_passed_on<texts>(command, "--pins",
-                       "a good and a bad virtual environment, in place of releases: swap one package at a "
-                       "time, and name the one that brings the change; --package says what is imported "
-                       "(default: torch, jax or cupy)")
+                       "a good and a bad virtual environment, in place of releases: name the package that "
+                       "causes the change; --package says what is imported (default: torch, jax or cupy)")
       ->expected(2)
       ->check(CLI::ExistingDirectory)
       ->type_name("GOOD BAD")

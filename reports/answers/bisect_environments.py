@@ -10,28 +10,43 @@ import re
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from importlib import metadata
 from pathlib import Path
 from typing import Any, Optional, cast
 
 import asked
 from asked import Refused, one_line
 from bisect_releases import Bisecting, Release, Source, Unusable, is_of_version, program_path, search, version_from
-from bisection import Report, Tried
+from bisection import Tried
 from processes import Ended, in_child
 from processes import run as run_process
 
-PIECES = "sm_*.tar.zst.*"  # of a pack of ci/campaign
 IMPORT_LIMIT, ANSWER_LIMIT = 30.0, 20.0  # seconds
 FAMILIES = {"torch": "pytorch", "jax": "jax", "cupy": "cupy"}
-PROBE = """
+# `unmet`: what the package pins, and is installed in another version. Whether one that is absent is required here depends on markers.
+PROBE = r"""
 import sys
 sys.path[:1] = [p for p in sys.path[:1] if p]
-import importlib, json
+import importlib, json, re
+from importlib import metadata
 of = importlib.import_module(sys.argv[1])
 git = getattr(getattr(of, "version", None), "git_version", "")
-print("\\n" + json.dumps({"file": of.__file__, "version": str(getattr(of, "__version__", "")), "git": str(git)}))
+def asked(what, name, otherwise):
+    try:
+        return what(name) or otherwise
+    except metadata.PackageNotFoundError:
+        return otherwise
+pins = re.findall(r"(?m)^(?!.*\bextra\b)([\w.-]+) ?\(?==([\w.]+)\)? *(?:;.*)?$", "\n".join(asked(metadata.requires, sys.argv[2], [])))
+unmet = ["%s==%s: %s" % (name, pin, has) for name, pin in pins for has in [asked(metadata.version, name, pin)] if has.partition("+")[0] != pin]
+print("\n" + json.dumps({"file": of.__file__, "version": str(getattr(of, "__version__", "")), "git": str(git), "unmet": unmet}))
 """
+
+
+def without_cuda(package: str) -> str:
+    """nvidia-cudnn of nvidia-cudnn-cu13, cupy of cupy-cuda12x, jax-pjrt of jax_cuda13_pjrt."""
+    return re.sub(r"-cu(da)?\d+x?(?=-|$)", "", re.sub("[-_.]+", "-", package).lower())
 
 
 def traced(scratch: Path) -> dict[str, str]:
@@ -50,13 +65,11 @@ def loaded_in(scratch: Path) -> set[Path]:
 
 @dataclass
 class Environment(Release):
-    """`place` of one: its folder. `path`: PYTHONPATH. Known once it was imported: `file` and `version` of the package, and of commands its `libraries` by their paths in site-packages."""
-
-    folder: Optional[Path] = None
-    path: str = ""
-    file: Path = Path()
-    version: str = ""
-    libraries: dict[str, Path] = field(default_factory=dict)
+    folder: Optional[Path] = None  # of a virtual environment
+    path: str = ""  # PYTHONPATH
+    file: Path = Path()  # that was imported
+    version: str = ""  # that was imported
+    libraries: dict[str, Path] = field(default_factory=dict)  # that an import loads for a command, by their paths in site-packages
     shown: Tried = field(default_factory=Tried)
 
     @property
@@ -68,8 +81,8 @@ class Environment(Release):
         assert self.folder
         return self.folder / "bin/python"
 
-    def take(self, imported: dict[str, str]) -> None:
-        self.file, self.version = Path(imported["file"]), imported.get("version", "").partition("+")[0]
+    def take(self, imported: dict[str, Any]) -> None:
+        self.file, self.version, self.shown.unmet = Path(imported["file"]), imported.get("version", "").partition("+")[0], imported.get("unmet", [])
         self.shown.version, self.shown.build_id = self.version, "".join(re.findall("^[0-9a-f]+$", imported.get("git", "")))
 
     def variables(self) -> dict[str, str]:
@@ -83,27 +96,26 @@ class Environments(Source):
         self.what = asked_for.options["package"]
         self.package = re.sub(r"\[.*", "", self.what).lower()
         self.module = "cupy" if self.package.startswith("cupy") else self.package.replace("-", "_")
-        self.form = f"no folder in it has a bin/python, and none is a pack of ci/campaign, {self.package}==VERSION"
+        self.prefix, self.form = f"{self.what}==", "no folder in it has a bin/python"
         self.limit = min(float(asked_for.options.get("timeout", IMPORT_LIMIT)), IMPORT_LIMIT)
-        self.options, self.packs = asked_for.options, dict[str, Path]()
         super().__init__(asked_for, stop)
 
     def _found_at(self, entry: Path) -> Optional[Release]:
-        name = entry.name.removeprefix(f"{self.package}==")
-        if (entry / "bin/python").exists():
-            found = Environment(name, folder=entry.absolute())
-            if not version_from(name):
-                self.import_in(found)
-                found.name = found.version
-                if not version_from(found.name):
-                    raise Refused(f"{entry}: {one_line(found.name) or 'no version'} is no release")
-            return found
-        if name == entry.name or not any(entry.glob(PIECES)):
+        package, _, version = entry.name.rpartition("==")
+        if not (entry / "bin/python").exists() or package not in ("", self.package, self.what):
             return None
-        self.packs[name] = entry.absolute()
-        if self.keep == Path():
-            self._keep_in(self.options, self.package)
-        return Environment(name)
+        if not version_from(version):
+            version = self._version_installed(entry)
+            if not version_from(version):
+                raise Refused(f"{entry}: {one_line(version) or 'no version in the metadata'} is no release of {self.package}")
+        return Environment(version, folder=entry.absolute())
+
+    def _version_installed(self, folder: Path) -> str:
+        """By metadata: an import may take long, and tells whether they are right only where the release is tried."""
+        sites = [*folder.glob("lib*/python3*/site-packages")]
+        sites += [site / line for site in sites for file in site.glob("*.pth") for line in file.read_text(errors="replace").splitlines()]
+        found = (of.version for of in metadata.distributions(path=[*map(str, sites)]) if without_cuda(of.metadata["Name"] or "") == without_cuda(self.package))
+        return next(found, "").partition("+")[0]
 
     def _list_index(self, options: dict[str, Any]) -> None:
         for end in (*options["good"], options["bad"]):
@@ -114,28 +126,14 @@ class Environments(Source):
         self.all = [Environment(v) for v in sorted(filter(version_from, listed[1].split(", ")), key=version_from)] if listed else []
         if not self.all:
             raise Refused(f"the package index does not tell the versions of {self.package}: {said.words()}; --releases FOLDER takes environments that are here")
-        self._keep_in(options, self.package)
+        self._keep_in(options, "environments")
 
     def fetching(self, version: str, into: Path) -> Iterator[Sequence[str | Path]]:
         """Without pip in it, so that it can be renamed: no file of it has its path."""
         python = program_path("python3")
         yield [python, "-m", "venv", "--without-pip", into]
         (site,) = into.glob("lib/python3*/site-packages")
-        if version not in self.packs:
-            yield [python, "-m", "pip", "--disable-pip-version-check", "install", "--quiet", "--no-warn-script-location", "--only-binary=:all:", "--target", site, f"{self.what}=={version}"]
-            return
-        pack, unpack = self.packs[version], 'cat "${@:2}" | zstd -dqc | tar -C "$1" -xf -'
-        yield ["/bin/sh", "-c", 'cd "$1" && exec sha256sum --check --quiet sha256sums', "sh", pack]
-        yield ["/bin/bash", "-o", "pipefail", "-c", unpack, "bash", into, *sorted(pack.glob(PIECES))]
-        # As ci/campaign makes it. What a pack lacks is of python3; the libraries of NVIDIA are looked for beside those of the pack.
-        said = run_process([python, "-c", "import sys; print(*(p for p in sys.path if p.endswith('-packages')), sep='\\n')"], ANSWER_LIMIT, self.stop)
-        rest = said.out.decode(errors="surrogateescape").split()
-        for file in (file for place in rest for file in Path(place, "nvidia").rglob("*") if file.is_file()):
-            own = into / "site/nvidia" / str(file).rpartition("-packages/nvidia/")[2]
-            if not own.exists():
-                own.parent.mkdir(parents=True, exist_ok=True)
-                own.symlink_to(file)
-        (site / "campaign.pth").write_text("\n".join(["../../../site", *rest, ""]), encoding="utf-8")
+        yield [python, "-m", "pip", "--disable-pip-version-check", "install", "--quiet", "--no-warn-script-location", "--only-binary=:all:", "--target", site, f"{self.what}=={version}"]
 
     def fetched_in(self, name: str, folder: Path) -> Release:
         return Environment(name, folder=folder)
@@ -154,7 +152,7 @@ class Environments(Source):
         self.require_python(of)
         python, variables = of.python, of.variables()
         with tempfile.TemporaryDirectory(prefix="cufault-bisect-") as scratch:
-            ran = run_process([python, "-c", PROBE, self.module], self.limit, self.stop, {**variables, **traced(Path(scratch))})
+            ran = run_process([python, "-c", PROBE, self.module, self.package], self.limit, self.stop, {**variables, **traced(Path(scratch))})
             loaded = loaded_in(Path(scratch))
         if ran.how == "its timeout":
             raise Refused(f"{python}: import {self.module} has not ended within {self.limit:g} s")
@@ -170,31 +168,14 @@ class Environments(Source):
             of.libraries |= {f"{folder}/{library.relative_to(there)}": library for library in loaded if library.is_relative_to(there)}
 
 
-@dataclass
-class PackageReport(Report):
-    """`more`: members of its JSON that a bisection of cuBLAS has not."""
-
-    more: dict[str, Any] = field(default_factory=dict)
-
-    def json(self) -> dict[str, Any]:
-        return dict(sorted({**super().json(), **self.more}.items()))
-
-
 class InEnvironments(Bisecting):
-    source_of, report_of = Environments, PackageReport
+    source_of = Environments
     source: Environments
-    report: PackageReport
 
     def __init__(self, asked_for: asked.Asked, scratch: str, stop: int):
         self.seen = dict[tuple[int, int], Environment]()  # by the files that were imported
         super().__init__(asked_for, scratch, stop)
         self.report.more["package"] = self.source.what
-        try:
-            stack = self.source.own(["stack", "--json"])
-        except Refused:
-            stack = {}
-        for member, key in (("gpu", "name"), ("driver", "version"), ("runtime", "version")):
-            setattr(self.report, member, (stack.get(member) or {}).get(key, ""))
 
     def _look_at_command(self) -> None:
         word = self.command[0]
@@ -215,6 +196,9 @@ class InEnvironments(Bisecting):
         self._import(of)
         if not of.libraries:
             raise Refused(f"{of.file}: {self.source.module} has no library: which one a command has imported cannot be told")
+        if not self.report.driver:
+            with suppress(Refused):
+                self._name_machine(self.source.own(["stack", "--json"]))
 
     def _import(self, of: Environment) -> None:
         try:
@@ -230,12 +214,13 @@ class InEnvironments(Bisecting):
         file = os.stat(of.file)
         other = self.seen.setdefault((file.st_dev, file.st_ino), of)
         if other is not of:
-            raise Refused(f"{other.folder} and {of.folder} import {self.source.module} of the same files, as {os.path.realpath(other.file)}: that compares a thing with itself")
+            raise Refused(f"{other.folder} and {of.folder} import {self.source.module} of the same files, as {os.path.realpath(other.file)}: nothing can be compared")
 
-    def taking(self, release: Release) -> list[str]:
+    def run_options(self, release: Release) -> list[str]:
         return ["--python", str(cast(Environment, release).python)]
 
     def _require_pair(self, release: Release, stack: dict[str, Any]) -> None:
+        self._name_machine(stack)
         of = cast(Environment, release)
         imported = (stack["python"].get("frameworks") or {}).get(FAMILIES[self.source.module])
         if not imported:

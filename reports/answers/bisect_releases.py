@@ -105,7 +105,7 @@ def release_in(name: str, folder: Path) -> Release:
 class Source:
     """The releases that there are, in order. `stop`: as in processes.run()."""
 
-    what, form = "cuBLAS", f"no folder and no file in it is a {STEM}.*"
+    what, prefix, form = "cuBLAS", "", f"no folder and no file in it is a {STEM}.*"
 
     def __init__(self, asked_for: asked.Asked, stop: int):
         options, self.stop, self.keep, self.all = asked_for.options, stop, Path(), list[Release]()
@@ -162,7 +162,7 @@ class Source:
         self.all = [r for i, r in enumerate(self.all) if i == 0 or not r.place or r.place != self.all[i - 1].place]
         for one, other in zip(self.all, self.all[1:]):
             if one.name == other.name:
-                raise Refused(f"{one.place or 'a pack'} and {other.place or 'a pack'} are both {one.name}")
+                raise Refused(f"{one.place} and {other.place} are both {one.name}")
         if not self.all:
             raise Refused(f"{folder} holds no release: {self.form}")
 
@@ -202,7 +202,7 @@ class Source:
         r = self.all[which]
         if self.keep == Path() or r.place:
             return r
-        folder = self.keep / r.name
+        folder = self.keep / f"{self.prefix}{r.name}"
         if not self.is_fetched(folder):
             self._fetch(r.name, folder)
         try:
@@ -213,7 +213,7 @@ class Source:
 
     def _fetch(self, version: str, folder: Path) -> None:
         """Beside its folder, which is there when all of it is. Nothing is left where it fails or is interrupted."""
-        beside = folder.parent / f".fetching-{version}"
+        beside = folder.parent / f".fetching-{folder.name}"
         pair, limit, said = beside / "pair", time.monotonic() + FETCH_LIMIT, False
         with ExitStack() as at_end:
             while True:  # another process may fetch into this folder, which that one removes at its end
@@ -262,7 +262,6 @@ class Source:
 
 class Bisecting:
     source_of: type[Source] = Source
-    report_of: type[Report] = Report
 
     def __init__(self, asked_for: asked.Asked, scratch: str, stop: int):
         self.asked_for, self.options, self.command, self.scratch, self.stop = asked_for, asked_for.options, asked_for.behind, scratch, stop
@@ -270,7 +269,7 @@ class Bisecting:
         options, arm = self.options, "".join(asked_for.names)
         self.case, _, self.arm_name = arm.partition("/")
         self.most: int = options["most"]
-        self.report = self.report_of(arm or quoted(self.command), bool(arm), self.source.origin, quoted(asked_for.line), "once" in options, options["error"])
+        self.report = Report(arm or quoted(self.command), bool(arm), self.source.origin, quoted(asked_for.line), "once" in options, options["error"])
         self.timeout = float(options.get("timeout", 600))
         self.images, self.ok, self.control = "images" in options, options.get("ok", ""), options.get("control", "")
         self.tried, self.containers = dict[int, Tried](), 0
@@ -344,16 +343,17 @@ class Bisecting:
         self.print([{"arms": [], "exit_code": exit_code, "why": why}])
         raise Refused(why, exit_code, told=self.asked_for.json)
 
-    def _search_between(self, good: int, bad: int) -> None:
+    def _search_between(self, good: int, bad: int) -> ReleaseTest:
         test = self._compare_ends(good, bad)
         self.decided, self.seeking = True, Bisection(good, bad)
         while (which := self.seeking.next()) is not None:
             self.seeking.add(which, self._decide(which, test))
             one = self.tried[which]
-            say(f"bisect: {one.name or self.name_of(which)}: {one.result} in {one.seconds:.1f} s; {text.plural(len(self.seeking.between()), 'release')} left")
+            say(f"bisect: {one.name or self.name_of(which)}: {one.result} in {one.seconds:.1f} s; {len(self.seeking.between())} left")
         if not self.report.is_arm and not self.control:
             self._require_good_still(good, test)
         self._add_change()
+        return test
 
     def _add_change(self) -> None:
         assert self.seeking
@@ -437,8 +437,7 @@ class Bisecting:
                 stack = {"reasons": []}
             if "reasons" in stack:
                 raise Unusable(f"cufault stack does not run in this image: {said.words()}")
-        for member, key in (("gpu", "name"), ("driver", "version"), ("runtime", "version")):
-            setattr(self.report, member, getattr(self.report, member) or (stack.get(member) or {}).get(key, ""))
+        self._name_machine(stack)
         shown.version = (stack.get("cublas") or {}).get("version", "")
         shown.build_id = ((stack.get("files") or {}).get("cublas") or {}).get("build_id", "")
         if "cublas" not in stack:
@@ -448,6 +447,10 @@ class Bisecting:
         if release.pair and not is_of_version(release.name, shown.version):
             raise Unusable(f"{release.pair[0]}: the library says that it is {shown.version}")
         self._require_pair(release, stack)
+
+    def _name_machine(self, stack: dict[str, Any]) -> None:
+        for member, key in (("gpu", "name"), ("driver", "version"), ("runtime", "version")):
+            setattr(self.report, member, getattr(self.report, member) or (stack.get(member) or {}).get(key, ""))
 
     def _require_code(self, release: Release, gpu: str) -> None:
         """That a library is for this processor, and has code for this GPU or none at all. Throws Unusable."""
@@ -468,7 +471,7 @@ class Bisecting:
             if capability and facts["code"] and not any(map(runs, facts["code"])):
                 raise Unusable(f"{file} has no code for this GPU (sm_{capability}): it has {' '.join(c['architecture'] for c in facts['code'])}")
 
-    def taking(self, release: Release) -> list[str]:
+    def run_options(self, release: Release) -> list[str]:
         """With which `cufault run` takes it."""
         return ["--cublas", str(release.pair[0]), "--cublaslt", str(release.pair[1])] if release.pair else []
 
@@ -553,7 +556,7 @@ class Bisecting:
         """The arm with the controls of its case, by `cufault run` in a process of its own. It judges; what it saw is the outcome."""
         records = scratch / "records"
         records.mkdir()  # ours, also where a container writes to it
-        argv = [str(self.program), "run", "--json", "--tier=full", "--repeats=6", f"--device={self.options['device']}", f"--wait={self.options['wait']}", "--records", str(records), self.report.what, *self.taking(release)]
+        argv = [str(self.program), "run", "--json", "--tier=full", "--repeats=6", f"--device={self.options['device']}", f"--wait={self.options['wait']}", "--records", str(records), self.report.what, *self.run_options(release)]
         ran = self._in_release(release, argv, scratch, 7200, own=True)
         files = sorted(records.glob("*.jsonl"))
         lines = [json.loads(line) for line in files[0].read_text().splitlines()] if files else []
@@ -599,9 +602,9 @@ class Bisecting:
     def print(self, reasons: Sequence[dict[str, Any]] = ()) -> None:
         report = self.report
         report.releases, report.reasons = [self.tried[which] for which in sorted(self.tried)], list(reasons)
-        for change in report.changes if report.is_arm and not self.images else ():
+        for change in report.changes if report.is_arm and not self.images and "pins" not in self.options else ():
             bad = self.source.ready(self.source.index_of("--bad", change.bad))
-            report.repeat += f"; one release: cufault run {quoted(self.taking(bad)[:2])} {report.what}"
+            report.repeat += f"; one release: cufault run {quoted(self.run_options(bad)[:2])} {report.what}"
         report.cufault = run_process([self.program, "--version"], 60, -1).out.decode().strip().removeprefix("cufault ")
         if self.asked_for.json:
             text.print_json(report.json())

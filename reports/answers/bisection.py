@@ -110,7 +110,7 @@ class Bisection:
 
 @dataclass
 class Tried:
-    """What one release came to. `why`: of one that is skipped or undecided."""
+    """What one release came to. `why`: of one that is skipped or undecided. `unmet`: "triton==3.8.0: 3.6.0", what a package pins and what is installed."""
 
     name: str = ""
     version: str = ""
@@ -119,18 +119,22 @@ class Tried:
     outcomes: Counter[str] = field(default_factory=Counter)
     why: str = ""
     seconds: float = 0.0
+    unmet: list[str] = field(default_factory=list)
 
 
 class Change(NamedTuple):
-    """`between`: releases that say nothing. `decisions`: that the answer rests on, the ends' comparison included."""
+    """`between`: releases that say nothing. `decisions`: that the answer rests on, the ends' comparison included. `said`: line(), where it is no line of releases."""
 
     mended: bool
     good: str
     bad: str
     between: list[str]
     decisions: int
+    said: str = ""
 
     def line(self) -> str:
+        if self.said:
+            return self.said
         if not self.between:
             return f"MENDED: {self.good} is the first good release, {self.bad} the last bad one" if self.mended else f"BROKE: {self.bad} is the first bad release, {self.good} the last good one"
         good, bad = f"{self.good} (the {'first' if self.mended else 'last'} good)", f"{self.bad} (the {'last' if self.mended else 'first'} bad)"
@@ -165,6 +169,7 @@ class Report:
     releases: list[Tried] = field(default_factory=list)
     changes: list[Change] = field(default_factory=list)
     reasons: list[dict[str, Any]] = field(default_factory=list)
+    more: dict[str, Any] = field(default_factory=dict)  # members of JSON that a bisection of cuBLAS does not have
 
     def print(self, out: text.Output, markdown: bool) -> None:
         def known(said: str) -> str:
@@ -175,9 +180,10 @@ class Report:
             said += f"; {'MENDED' if c.mended else 'BROKE'} rests on {text.plural(c.decisions, 'decision')}: at most {min(100, 100 * self.error * c.decisions):.3g} %"
         if self.once:
             said = "The outcome of this arm does not vary: one run decides a release." if self.is_arm else "One run decides a release (--once): no error is stated."
+        mixed = [f"{r.name} ran with other packages than it pins: {', '.join(r.unmet)}" for r in self.releases if r.unmet and any(r.name in (c.good, c.bad) for c in self.changes)]
         machine = f"GPU {known(self.gpu)}, driver {known(self.driver)}, CUDA runtime {known(self.runtime)}; cufault {self.cufault}; releases from {self.origin}"
         out.print(text.heading(f"cufault bisect: {self.what}", 2, markdown))
-        for paragraph in [machine, *(change.line() for change in self.changes), said]:
+        for paragraph in [machine, *(change.line() for change in self.changes), *mixed, said]:
             out.print(text.cell(paragraph, markdown) + ("\n" if markdown else ""))
         rows = [[r.name, known(r.version), known(r.build_id), r.result, str(sum(r.outcomes.values())), r.why or words_of(r.outcomes)] for r in self.releases]
         table = text.table_lines(["release", "library says", "build id", "result", "trials", "outcome"], rows, markdown)
@@ -193,9 +199,9 @@ class Report:
             }) for c in self.changes
         ]  # fmt: skip
         releases = [
-            {"build_id": r.build_id, "outcomes": _in_order(r.outcomes), "release": r.name, "result": r.result, "seconds": r.seconds, "trials": sum(r.outcomes.values()), "version": r.version, "why": r.why}
+            {"build_id": r.build_id, "outcomes": _in_order(r.outcomes), "release": r.name, "result": r.result, "seconds": r.seconds, "trials": sum(r.outcomes.values()), "version": r.version, "why": r.why, **({"unmet": r.unmet} if r.unmet else {})}
             for r in self.releases
         ]  # fmt: skip
         what = {"arm" if self.is_arm else "command": self.what, "from": self.origin, "repeat": self.repeat, "error": None if self.once else self.error}
         machine = {"cufault": self.cufault, "driver": self.driver, "gpu": self.gpu, "runtime": self.runtime}
-        return _in_order({"schema": 1, **machine, **what, "releases": releases, "changes": changes, "reasons": self.reasons})
+        return _in_order({"schema": 1, **machine, **what, "releases": releases, "changes": changes, "reasons": self.reasons, **self.more})
