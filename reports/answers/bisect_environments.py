@@ -141,16 +141,16 @@ class Environments(Source):
     def is_fetched(self, folder: Path) -> bool:
         return (folder / "bin/python").exists()
 
-    def require_python(self, of: Environment) -> None:
+    def require_python(self, environment: Environment) -> None:
         """Before it gets a program, which another program might misread."""
-        said = run_process([of.python, "--version"], ANSWER_LIMIT, self.stop, of.variables())
+        said = run_process([environment.python, "--version"], ANSWER_LIMIT, self.stop, environment.variables())
         if said.how != "exit 0" or not said.out.startswith(b"Python 3."):
-            raise Refused(f"{of.python} is no Python 3: its --version ended by {said.words()}")
+            raise Refused(f"{environment.python} is no Python 3: its --version ended by {said.words()}")
 
-    def import_in(self, of: Environment) -> None:
+    def import_in(self, environment: Environment) -> None:
         """Throws Refused with its path where the package cannot be imported."""
-        self.require_python(of)
-        python, variables = of.python, of.variables()
+        self.require_python(environment)
+        python, variables = environment.python, environment.variables()
         with tempfile.TemporaryDirectory(prefix="cufault-bisect-") as scratch:
             ran = run_process([python, "-c", PROBE, self.module, self.package], self.limit, self.stop, {**variables, **traced(Path(scratch))})
             loaded = loaded_in(Path(scratch))
@@ -162,10 +162,10 @@ class Environments(Source):
             raise Refused(f"{python}: import {self.module} fails: {ran.words()}") from None
         if not imported["file"]:
             raise Refused(f"{python}: {self.module} is a folder without __init__.py")
-        of.take(imported)
+        environment.take(imported)
         for folder in (self.module, f"{self.module}lib", f"{self.module}.libs"):  # as torch, jaxlib, numpy.libs
-            there = os.path.realpath(of.file.parents[1] / folder)
-            of.libraries |= {f"{folder}/{library.relative_to(there)}": library for library in loaded if library.is_relative_to(there)}
+            there = os.path.realpath(environment.file.parents[1] / folder)
+            environment.libraries |= {f"{folder}/{library.relative_to(there)}": library for library in loaded if library.is_relative_to(there)}
 
 
 class InEnvironments(Bisecting):
@@ -189,62 +189,62 @@ class InEnvironments(Bisecting):
         super()._look_at_arm()
 
     def _describe_release(self, release: Release, shown: Tried, scratch: Path) -> None:
-        of = cast(Environment, release)
-        shown.name, of.shown = of.name, shown
+        environment = cast(Environment, release)
+        shown.name, environment.shown = environment.name, shown
         if self.report.is_arm:
             return  # its record says what was imported
-        self._import(of)
-        if not of.libraries:
-            raise Refused(f"{of.file}: {self.source.module} has no library: which one a command has imported cannot be told")
+        self._import(environment)
+        if not environment.libraries:
+            raise Refused(f"{environment.file}: {self.source.module} has no library: which one a command has imported cannot be told")
         if not self.report.driver:
             with suppress(Refused):
                 self._name_machine(self.source.own(["stack", "--json"]))
 
-    def _import(self, of: Environment) -> None:
+    def _import(self, environment: Environment) -> None:
         try:
-            self.source.import_in(of)
+            self.source.import_in(environment)
         except Refused as why:
             raise Unusable(str(why)) from None
-        self._require_its_own(of)
+        self._require_its_own(environment)
 
-    def _require_its_own(self, of: Environment) -> None:
+    def _require_its_own(self, environment: Environment) -> None:
         """What was imported: of the release that it should be, and of no other environment."""
-        if of.version and not is_of_version(of.version, of.name):
-            raise Unusable(f"{of.folder}: its {self.source.module} says that it is {of.version}, in {of.file}")
-        file = os.stat(of.file)
-        other = self.seen.setdefault((file.st_dev, file.st_ino), of)
-        if other is not of:
-            raise Refused(f"{other.folder} and {of.folder} import {self.source.module} of the same files, as {os.path.realpath(other.file)}: nothing can be compared")
+        if environment.version and not is_of_version(environment.version, environment.name):
+            raise Unusable(f"{environment.folder}: its {self.source.module} says that it is {environment.version}, in {environment.file}")
+        file = os.stat(environment.file)
+        other = self.seen.setdefault((file.st_dev, file.st_ino), environment)
+        if other is not environment:
+            raise Refused(f"{other.folder} and {environment.folder} import {self.source.module} of the same files, as {os.path.realpath(other.file)}: nothing can be compared")
 
     def run_options(self, release: Release) -> list[str]:
         return ["--python", str(cast(Environment, release).python)]
 
     def _require_pair(self, release: Release, stack: dict[str, Any]) -> None:
         self._name_machine(stack)
-        of = cast(Environment, release)
+        environment = cast(Environment, release)
         imported = (stack["python"].get("frameworks") or {}).get(FAMILIES[self.source.module])
         if not imported:
-            self._import(of)  # says why not
+            self._import(environment)  # says why not
             return
-        of.take(imported)
-        self._require_its_own(of)
+        environment.take(imported)
+        self._require_its_own(environment)
 
     def _in_release(self, release: Release, argv: Sequence[str], scratch: Path, timeout: float, own: bool = False) -> Ended:
-        of = cast(Environment, release)
-        changes, (program, *words) = of.variables(), argv
+        environment = cast(Environment, release)
+        changes, (program, *words) = environment.variables(), argv
         changes |= {"TMPDIR": str(scratch), "CUFAULT_PYTHON": ""} if own else traced(scratch)
         ended = run_process([shutil.which(program, path=changes["PATH"]) or program_path(program), *words], timeout, self.stop, changes)
         if not own:
-            self._require_environment(of, loaded_in(scratch), argv is self.command)
+            self._require_environment(environment, loaded_in(scratch), argv is self.command)
         return ended
 
-    def _require_environment(self, of: Environment, loaded: set[Path], must: bool) -> None:
-        ours = {*of.libraries.values()}
+    def _require_environment(self, environment: Environment, loaded: set[Path], must: bool) -> None:
+        ours = {*environment.libraries.values()}
         for file in loaded - ours:
-            if str(file).endswith(tuple(f"/{library}" for library in of.libraries)):
-                raise Refused(f"the command loaded {one_line(str(file))} in place of that of {of.folder}: it starts another Python, or changes where Python looks")
+            if str(file).endswith(tuple(f"/{library}" for library in environment.libraries)):
+                raise Refused(f"the command loaded {one_line(str(file))} in place of that of {environment.folder}: it starts another Python, or changes where Python looks")
         if must and not loaded & ours:
-            raise Refused(f"no process of the command loaded {self.source.module} of {of.folder}: it does not import {self.source.module}, or starts another Python")
+            raise Refused(f"no process of the command loaded {self.source.module} of {environment.folder}: it does not import {self.source.module}, or starts another Python")
 
 
 def main(asked_for: asked.Asked) -> int:

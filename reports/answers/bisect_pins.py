@@ -104,13 +104,13 @@ class PinSource(Environments):
         between = [Mixture(f"good up to {name} {self.packages[name].version(1)}", folder=self.folders[0], swapped=tuple(self.order[: i + 1])) for i, name in enumerate(self.order[:-1])]
         self.all = [Mixture(GOOD, folder=self.folders[0]), *between, Mixture(BAD, folder=self.folders[1], base=1)]
 
-    def _list(self, of: Environment) -> Any:
-        self.require_python(of)
-        said = run_process([of.python, "-c", LIST], ANSWER_LIMIT, self.stop, of.variables(), 1 << 28)
+    def _list(self, environment: Environment) -> Any:
+        self.require_python(environment)
+        said = run_process([environment.python, "-c", LIST], ANSWER_LIMIT, self.stop, environment.variables(), 1 << 28)
         try:
             return json.loads(said.out.split(b"\n")[-2])
         except (ValueError, IndexError):
-            raise Refused(f"{of.python} does not list its packages: {said.words()}") from None
+            raise Refused(f"{environment.python} does not list its packages: {said.words()}") from None
 
     def ready(self, which: int) -> Release:
         """With PYTHONPATH at links to its files, not to folders: $ORIGIN follows a linked folder."""
@@ -162,14 +162,14 @@ class Swapping(InEnvironments):
     def end_of(self, name: str, which: int) -> str:
         return f"--pins, the {name} end"
 
-    def _require_its_own(self, of: Environment) -> None:
-        if not Path(os.path.realpath(of.file)).is_relative_to(os.path.realpath(of.path)):
-            raise Refused(f"{of.python} imports {of.file} before what PYTHONPATH names: packages cannot be swapped")
+    def _require_its_own(self, environment: Environment) -> None:
+        if not Path(os.path.realpath(environment.file)).is_relative_to(os.path.realpath(environment.path)):
+            raise Refused(f"{environment.python} imports {environment.file} before what PYTHONPATH names: packages cannot be swapped")
 
-    def _require_environment(self, of: Environment, loaded: set[Path], must: bool) -> None:
+    def _require_environment(self, environment: Environment, loaded: set[Path], must: bool) -> None:
         for file in loaded & self.source.libraries:
             raise Refused(f"the command loaded {one_line(str(file))}, and not by the packages that were swapped: it opens a library by its path")
-        super()._require_environment(of, loaded, must)
+        super()._require_environment(environment, loaded, must)
 
     def search(self) -> int:
         test = self._search_between(0, len(self.source.all) - 1)
