@@ -82,13 +82,13 @@ class PinSource(Environments):
         for name in self.order:
             if any(self.packages[name].versions[i] and not self.packages[name].files[i] for i in range(2)):
                 raise Refused(f"{name} cannot be swapped: the RECORD of what was installed is missing; install it by pip")
+        asked_for.options.setdefault("package", next((name for name in FAMILIES if name in self.packages), ""))
+        if not asked_for.options["package"]:
+            raise Refused(f"--package says what the command imports: {self.folders[0]} has none of {', '.join(FAMILIES)}")
         # A library finds those of other packages by its own path.
         tops = {top for name, package in self.packages.items() if name in self.order or package.has_library() for top in package.tops()}
         self.packages = {name: package for name, package in self.packages.items() if package.tops() & tops}
         self.libraries = {real_folder(there) for package in self.packages.values() for files in package.files for file, there in files.items() if ".so" in file}
-        asked_for.options.setdefault("package", next((name for name in FAMILIES if name in self.packages), ""))
-        if not asked_for.options["package"]:
-            raise Refused(f"--package says what the command imports: {self.folders[0]} has none of {', '.join(FAMILIES)}")
         super().__init__(asked_for, stop)
 
     def _number_required(self, name: str) -> int:
