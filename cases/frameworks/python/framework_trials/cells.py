@@ -13,7 +13,7 @@ import time
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Callable, Dict, List, Optional, Sequence
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple, Union
 
 from framework_trials.driver import MIB, Driver, OtherProcess
 from framework_trials.protocol import NotProvoked, SetUpFailed, Trial, error_of_shared_runtime
@@ -274,17 +274,60 @@ def alone(name: str, then_next: bool = True, sample: bool = True) -> Callable[[W
     return arm
 
 
-def by_arguments(api: str, work: Callable[[Any], Any], arguments: Sequence[Any], on: Callable[[World], Any] = nullcontext) -> Callable[[World], None]:
-    """A step for each argument of `work`: where it cannot fail, and where it can. `on`: a context that chooses the device."""
+# Whether the numbers are right, None: not checked; or this and facts of the step (reports/model/facts.cpp).
+Seen = Union[Optional[bool], Tuple[Optional[bool], Dict[str, Any]]]
+
+
+class Step(NamedTuple):
+    api: str
+    variant: str
+    work: Callable[[World], Seen]
+    control: Optional[Callable[[World], Seen]] = None  # the same where it cannot fail: it proves the reference. Steps may share one
+    control_variant: str = ""
+
+
+def stepwise(steps: Sequence[Step], after_each: Callable[[], None] = lambda: None) -> Callable[[World], None]:
+    """The controls, each a step of its own; then the steps, then the next product. Where a control gives wrong numbers, those of its steps are
+    unchecked."""
 
     def arm(world: World) -> None:
-        world.framework.start(world)
-        for argument in arguments:
-            with on(world):
-                world.trial.observe(api, str(argument), lambda argument=argument: work(argument), kind_of_text=True)
+        right_by: Dict[Any, Optional[bool]] = {}  # of controls
+
+        def observe(step: Step, variant: str, of: Callable[[World], Seen]) -> None:
+            def work() -> Seen:
+                seen = of(world)
+                right, facts = seen if isinstance(seen, tuple) else (seen, {})
+                if of is step.control:
+                    right_by[of] = right
+                elif right_by.get(step.control) is False:
+                    right = None
+                return right, facts
+
+            world.trial.observe(step.api, variant, work, kind_of_text=True)
+            after_each()
+
+        for step in steps:
+            if step.control and step.control not in right_by:
+                right_by[step.control] = None
+                observe(step, step.control_variant or step.variant + "_control", step.control)
+        for step in steps:
+            observe(step, step.variant, step.work)
         attempt(world, world.framework.operations[world.framework.next_product], "next")
 
+    setattr(arm, "steps", steps)  # run_trials.py check looks at their functions
     return arm
+
+
+def by_arguments(api: str, work: Callable[[Any], Seen], arguments: Sequence[Any], on: Callable[[World], Any] = nullcontext) -> Callable[[World], None]:
+    """A step for each argument of `work` but the first one, where it cannot fail: the control. `on`: a context that chooses the device."""
+
+    def at(argument: Any, world: World) -> Seen:
+        world.framework.start(world)
+        with on(world):
+            return work(argument)
+
+    control = partial(at, arguments[0])
+    return stepwise([Step(api, str(argument), partial(at, argument), control, f"{arguments[0]}_control") for argument in arguments[1:]])
 
 
 def part_of(name: str) -> Any:

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from typing import List, Tuple
 
-from framework_trials.protocol import NotProvoked
+from framework_trials.protocol import NotProvoked, mapped_files
 
 MIB = 1 << 20
 # The smallest allocation of cuMemAlloc.
@@ -103,8 +103,7 @@ class Driver:
 def has_begun() -> bool:
     """Whether this process has called cuInit: then no process that is forked from it can use a GPU."""
     try:
-        with open("/proc/self/maps", encoding="utf-8", errors="replace") as maps:
-            paths = {line.split(maxsplit=5)[-1].strip() for line in maps if "/libcuda.so" in line}
+        paths = mapped_files("/libcuda.so")
         not_initialized = 3
         return any(ctypes.CDLL(path).cuDeviceGetCount(ctypes.byref(ctypes.c_int())) != not_initialized for path in paths)
     except (OSError, AttributeError):

@@ -11,7 +11,7 @@ import subprocess
 import sys
 from typing import Any, Dict, List, Optional
 
-from framework_trials.protocol import SetUpFailed
+from framework_trials.protocol import SetUpFailed, mapped_files
 from framework_trials.tables import FAMILIES, table_of
 
 OWN = r"lib(?:torch|c10|jax|xla)\w*|xla_\w+"  # their versions are the framework's
@@ -41,13 +41,8 @@ def file_of(family: str) -> str:
 
 def mapped() -> Dict[str, str]:
     """Libraries of CUDA and of frameworks in this process: their names with the major version, by path."""
-    found = {}
-    with open("/proc/self/maps", encoding="utf-8", errors="replace") as maps:
-        for path in {line.split(maxsplit=5)[5].rstrip("\n") for line in maps if ".so" in line}:
-            name = LIBRARY.match(os.path.basename(path))
-            if name and os.path.exists(path):
-                found[path] = name.group()
-    return dict(sorted(found.items()))
+    named = {path: LIBRARY.match(os.path.basename(path)) for path in mapped_files(".so")}
+    return {path: name.group() for path, name in named.items() if name and os.path.exists(path)}
 
 
 def triton() -> Dict[str, str]:

@@ -27,12 +27,16 @@ class SetUpFailed(Exception):
     """What the trial needs first did not work: it proves nothing."""
 
 
+def mapped_files(name: str) -> List[str]:
+    """Files in this process whose paths have the name."""
+    with open("/proc/self/maps", encoding="utf-8", errors="replace") as maps:
+        return sorted({line.split(maxsplit=5)[-1].rstrip("\n") for line in maps if name in line})
+
+
 def error_of_shared_runtime() -> str:
     """cudaPeekAtLastError() of the CUDA runtime that this process has loaded; empty where it has none as a library."""
     try:
-        with open("/proc/self/maps", encoding="utf-8", errors="replace") as maps:
-            paths = {line.split(maxsplit=5)[-1].strip() for line in maps if "libcudart.so" in line}
-        for path in sorted(paths):
+        for path in mapped_files("libcudart.so"):
             runtime = ctypes.CDLL(path)
             runtime.cudaGetErrorName.restype = ctypes.c_char_p
             name = runtime.cudaGetErrorName(runtime.cudaPeekAtLastError())
@@ -150,6 +154,7 @@ class Trial:
         except BaseException as error:  # pylint: disable=broad-except
             ok = False
             status, facts = errors.describe(error)
+            facts.update(getattr(error, "facts", {}))  # what the step had seen
             text = str(error)
             if kind_of_text:
                 facts["text"] = re.sub(r"\d+", "N", re.sub(r"/\S+", "PATH", one_line(text)))[:40]

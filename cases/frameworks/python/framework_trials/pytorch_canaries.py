@@ -262,39 +262,39 @@ def scaled(shape: "tuple[int, int, int]", types: "tuple[str, str]" = ("e4m3fn", 
 LARGE_FP8 = (4096, 3072, 3072)
 HALF, BRAIN, SINGLE = torch.float16, torch.bfloat16, torch.float32
 
-# By the word in an arm's name. Each names the issue of pytorch/pytorch with this shape, or its purpose.
+# By the word in an arm's name; pytorch.json names the issue with this shape.
 CANARIES: Dict[str, Canary] = {
-    "mv_beyond_31_bits": Canary("torch.matmul", "fp32_35783x65133_by_65133", matrix_of_more_than_31_bits(True)),  # 17897
-    "mm_beyond_31_bits": Canary("torch.matmul", "fp32_35783x65133_by_65133x1", matrix_of_more_than_31_bits(False)),  # 17897
-    "column_beyond_31_bits": Canary("torch.matmul", "fp32_column_of_16909322x127", column_of_more_than_31_bits),  # 31708
-    "bmm_beyond_31_bits": Canary("torch.bmm", "fp32_outer_8209x512x512", outer_products_of_more_than_31_bits),  # 196431
-    "linear_14x4096": Canary("torch.nn.Linear", "fp16_14x4096", linear(14, 4096, 4096, HALF, False)),  # 170676
-    "matmul_20x4096": Canary("torch.matmul", "fp16_20x4096x2048", product((20, 4096), (4096, 2048), HALF)),  # 45724
-    "matmul_64x14688": Canary("torch.matmul", "fp16_64x14688x1536", product((64, 14688), (14688, 1536), HALF)),  # 152017
-    "matmul_32x116": Canary("torch.matmul", "fp16_32x116x116x128", product((32, 116, 116), (32, 116, 128), HALF)),  # 105726
-    "bmm_65536": Canary("torch.bmm", "fp16_65536x8x64x8", product((65536, 8, 64), (65536, 64, 8), HALF)),  # 25241
-    "scores_13269": Canary("torch.matmul", "fp16_13269x8x22x64", scores),  # 45724
-    "linear_655360x10": Canary("torch.nn.Linear", "fp32_655360x10", linear(655360, 10, 10, SINGLE, True)),  # 73455
-    "rows_beyond_21_bits": Canary("torch.matmul", "fp32_rows_beyond_21_bits", odd_row_counts),  # 22078
-    "padded_linear": Canary("torch.nn.Linear", "bf16_padded_3584", padded_linear),  # 153033
-    "unaligned_addmm": Canary("torch.addmm", "fp16_unaligned", unaligned),  # 98975, 194497
-    "half_cancelling": Canary("torch.matmul", "fp16_cancelling", cancelling(HALF)),  # 67946
+    "mv_beyond_31_bits": Canary("torch.matmul", "fp32_35783x65133_by_65133", matrix_of_more_than_31_bits(True)),
+    "mm_beyond_31_bits": Canary("torch.matmul", "fp32_35783x65133_by_65133x1", matrix_of_more_than_31_bits(False)),
+    "column_beyond_31_bits": Canary("torch.matmul", "fp32_column_of_16909322x127", column_of_more_than_31_bits),
+    "bmm_beyond_31_bits": Canary("torch.bmm", "fp32_outer_8209x512x512", outer_products_of_more_than_31_bits),
+    "linear_14x4096": Canary("torch.nn.Linear", "fp16_14x4096", linear(14, 4096, 4096, HALF, False)),
+    "matmul_20x4096": Canary("torch.matmul", "fp16_20x4096x2048", product((20, 4096), (4096, 2048), HALF)),
+    "matmul_64x14688": Canary("torch.matmul", "fp16_64x14688x1536", product((64, 14688), (14688, 1536), HALF)),
+    "matmul_32x116": Canary("torch.matmul", "fp16_32x116x116x128", product((32, 116, 116), (32, 116, 128), HALF)),
+    "bmm_65536": Canary("torch.bmm", "fp16_65536x8x64x8", product((65536, 8, 64), (65536, 64, 8), HALF)),
+    "scores_13269": Canary("torch.matmul", "fp16_13269x8x22x64", scores),
+    "linear_655360x10": Canary("torch.nn.Linear", "fp32_655360x10", linear(655360, 10, 10, SINGLE, True)),
+    "rows_beyond_21_bits": Canary("torch.matmul", "fp32_rows_beyond_21_bits", odd_row_counts),
+    "padded_linear": Canary("torch.nn.Linear", "bf16_padded_3584", padded_linear),
+    "unaligned_addmm": Canary("torch.addmm", "fp16_unaligned", unaligned),
+    "half_cancelling": Canary("torch.matmul", "fp16_cancelling", cancelling(HALF)),
     "half_cancelling+no_reduced_precision": Canary("torch.matmul", "fp16_cancelling", cancelling(HALF, False)),
     "bfloat16_cancelling": Canary("torch.matmul", "bf16_cancelling", cancelling(BRAIN)),
     "bfloat16_cancelling+no_reduced_precision": Canary("torch.matmul", "bf16_cancelling", cancelling(BRAIN, False)),
-    "half_cancelling_addmm": Canary("torch.addmm", "fp16_cancelling", cancelling(HALF, bias=True)),  # 153095
+    "half_cancelling_addmm": Canary("torch.addmm", "fp16_cancelling", cancelling(HALF, bias=True)),
     "half_cancelling_addmm+no_reduced_precision": Canary("torch.addmm", "fp16_cancelling", cancelling(HALF, False, bias=True)),
-    "graph_of_ended_thread": Canary("torch.cuda.CUDAGraph", "of_ended_thread", graph_of_ended_thread),  # 192061
-    "fp8_row_by_column": Canary("torch._scaled_mm", "4096x3072x3072", scaled(LARGE_FP8)),  # 198126, and the next four; 152150
+    "graph_of_ended_thread": Canary("torch.cuda.CUDAGraph", "of_ended_thread", graph_of_ended_thread),
+    "fp8_row_by_column": Canary("torch._scaled_mm", "4096x3072x3072", scaled(LARGE_FP8)),
     "fp8_row_by_row": Canary("torch._scaled_mm", "4096x3072x3072_row_by_row", scaled(LARGE_FP8, by="row_by_row")),
     "fp8_column_by_column": Canary("torch._scaled_mm", "4096x3072x3072_column_by_column", scaled(LARGE_FP8, by="column_by_column")),
     "fp8_column_by_row": Canary("torch._scaled_mm", "4096x3072x3072_column_by_row", scaled(LARGE_FP8, by="column_by_row")),
     "fp8_blocks": Canary("torch._scaled_mm", "4096x3072x3072_blocks", scaled(LARGE_FP8, scales="blocks")),
-    "fp8_rowwise": Canary("torch._scaled_mm", "256x4096x4096_rowwise", scaled((256, 4096, 4096), scales="rowwise")),  # 192707, 160693
-    "fp8_e4m3_by_e5m2": Canary("torch._scaled_mm", "16x16x16_e4m3_by_e5m2", scaled((16, 16, 16), ("e4m3fn", "e5m2"))),  # 107341
-    "fp8_e5m2_by_e4m3": Canary("torch._scaled_mm", "16x16x16_e5m2_by_e4m3", scaled((16, 16, 16), ("e5m2", "e4m3fn"))),  # 107341
-    "fp8_e5m2_by_e5m2": Canary("torch._scaled_mm", "16x16x16_e5m2_by_e5m2", scaled((16, 16, 16), ("e5m2", "e5m2"))),  # 132005, 107341
-    "fp8_7x7": Canary("torch._scaled_mm", "7x7x7", scaled((7, 7, 7))),  # 106844
-    "fp8_17_rows": Canary("torch._scaled_mm", "17x16x16", scaled((17, 16, 16))),  # 108308
-    "graphs_of_one_stream": Canary("torch.cuda.CUDAGraph", "two_of_one_stream", graphs_of_one_stream),  # 193402
+    "fp8_rowwise": Canary("torch._scaled_mm", "256x4096x4096_rowwise", scaled((256, 4096, 4096), scales="rowwise")),
+    "fp8_e4m3_by_e5m2": Canary("torch._scaled_mm", "16x16x16_e4m3_by_e5m2", scaled((16, 16, 16), ("e4m3fn", "e5m2"))),
+    "fp8_e5m2_by_e4m3": Canary("torch._scaled_mm", "16x16x16_e5m2_by_e4m3", scaled((16, 16, 16), ("e5m2", "e4m3fn"))),
+    "fp8_e5m2_by_e5m2": Canary("torch._scaled_mm", "16x16x16_e5m2_by_e5m2", scaled((16, 16, 16), ("e5m2", "e5m2"))),
+    "fp8_7x7": Canary("torch._scaled_mm", "7x7x7", scaled((7, 7, 7))),
+    "fp8_17_rows": Canary("torch._scaled_mm", "17x16x16", scaled((17, 16, 16))),
+    "graphs_of_one_stream": Canary("torch.cuda.CUDAGraph", "two_of_one_stream", graphs_of_one_stream),
 }

@@ -45,14 +45,15 @@ def close(world: World, pairs: Iterable[Tuple[torch.Tensor, ...]]) -> bool:
         finite = torch.isfinite(exact)
         error = torch.where(finite, exact - wanted, torch.zeros_like(wanted)).abs()
         rounding = torch.finfo(on_host.dtype).eps * wanted.abs()
-        allowed = rounding + more[0] if more else rounding
+        band = more[0] if more else torch.zeros(())
         lost = int((~finite & torch.isfinite(rounded)).sum())
-        right = right and lost == 0 and bool((error <= allowed).all())
+        right = right and lost == 0 and bool((error <= rounding + band).all())
         values += exact.numel()
         not_finite += lost
         not_rounded += int((exact != rounded).sum())
         largest = max(largest, float(error.max()))
-        in_roundings = max(in_roundings, float((error / rounding)[rounding > 0].max()) if bool((rounding > 0).any()) else 0.0)
+        counts = (rounding > 0) & (wanted.abs() >= band)  # a rounding of less says nothing
+        in_roundings = max(in_roundings, float(torch.where(counts, error / rounding, 0.0).max()))
     measure = world.trial.measure
     measure("values", values)
     measure("values that are not finite and should be", not_finite)
