@@ -15,8 +15,8 @@ namespace cufault {
 std::map<std::string, std::string> variables_at_start(const arm& a) {
   std::map<std::string, std::string> all = a.environment;
   if (a.framework.empty()) return all;
-  for (const char* late : {"CUBLASLT_WORKSPACE_SIZE", "CUBLAS_WORKSPACE_CONFIG", "CUDA_LAUNCH_BLOCKING",
-                           "CUDA_MODULE_LOADING", "CUDA_VISIBLE_DEVICES"})
+  for (const char* late : {"CC", "CUBLASLT_WORKSPACE_SIZE", "CUBLAS_WORKSPACE_CONFIG", "CUDA_LAUNCH_BLOCKING",
+                           "CUDA_MODULE_LOADING", "CUDA_VISIBLE_DEVICES", "PATH"})
     all.erase(late);
   return all;
 }

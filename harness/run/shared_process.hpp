@@ -18,7 +18,7 @@
 
 namespace cufault {
 
-/// Variables that the process of an arm must start with. Those that CUDA and cuBLAS read when they begin are not among them in a framework:
+/// Variables that the process of an arm must start with. Those that CUDA, cuBLAS and compilers read when they begin are not among them in a framework:
 /// its interpreter has not used CUDA, so that a trial can set them (framework_trials/server.py).
 std::map<std::string, std::string> variables_at_start(const arm& a);
 

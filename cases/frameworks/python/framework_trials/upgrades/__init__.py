@@ -7,7 +7,7 @@ from __future__ import annotations
 import itertools
 from typing import Any, Callable, Dict, List, Tuple
 
-from framework_trials.cells import part_of, spawned
+from framework_trials.cells import spawned
 from framework_trials.pytorch_canaries import scaled
 from framework_trials.tables import table_of
 from framework_trials.upgrades import arguments, beside, beyond, hosts, routes, values
@@ -23,7 +23,7 @@ MAKERS: Dict[str, Tuple[str, Callable[..., Seen]]] = {
     "rowwise": ("torch._scaled_mm", lambda world, *shape: scaled(shape, scales="rowwise")(world)),
     "own_kernel": ("torch.bmm", hosts.own_kernel),
     "started_by": ("torch.matmul", spawned),
-    "driver": ("triton.runtime.driver", lambda _: (None, {"result": type(part_of("triton").runtime.driver.active).__name__})),
+    "driver": ("triton.backends", hosts.driver_of_triton),
     "second_cublas": ("torch.matmul", hosts.second_cublas),
     "group": ("torch.distributed.init_process_group", hosts.group),
     "warm_cache": ("torch.compile", hosts.cold_and_warm),

@@ -10,8 +10,8 @@ from typing import List
 
 import torch
 
-from framework_trials.cells import World
-from framework_trials.protocol import NotProvoked
+from framework_trials.cells import World, part_of
+from framework_trials.protocol import NotProvoked, mapped_files
 from framework_trials.pytorch_numbers import device_of, small_integers
 from framework_trials.upgrades.ground import Seen
 from framework_trials.upgrades.routes import by_route, cold_caches, rotated
@@ -35,8 +35,7 @@ def own_kernel(world: World) -> Seen:
 def second_cublas(world: World) -> Seen:
     """A copy of PyTorch's cuBLAS, loaded by a path of its own, makes a handle; then PyTorch multiplies."""
     first = by_route(world, "torch.mm", "65x96 by 96x80")
-    with open("/proc/self/maps", encoding="utf-8") as maps:
-        own = sorted({line.split(maxsplit=5)[-1].strip() for line in maps if "/libcublas.so" in line})
+    own = mapped_files("/libcublas.so")
     if not own:
         raise NotProvoked("PyTorch has loaded no cuBLAS as a library")
     with tempfile.TemporaryDirectory(prefix="cufault_") as folder:
@@ -46,14 +45,21 @@ def second_cublas(world: World) -> Seen:
     return bool(first and by_route(world, "torch.mm", "65x96 by 96x80")), {"result": f"status {status}"}
 
 
+def driver_of_triton(_: World) -> Seen:
+    """Whether Triton calls it active, which must not begin CUDA."""
+    return None, {"result": str(part_of("triton.backends").backends["nvidia"].driver.is_active())}
+
+
 def group(world: World, backend: str, of_new: str) -> Seen:
     """Of this process alone, and a new one within. Of two devices: cuda=nccl+cpu=gloo."""
     distributed, backend = torch.distributed, backend.replace("=", ":").replace("+", ",")
     wanted = small_integers(world, 1000)
     found = wanted.float().to("cpu" if of_new == "gloo" else device_of(world))
     distributed.init_process_group(backend, store=distributed.HashStore(), rank=0, world_size=1)
-    distributed.all_reduce(found, group=distributed.new_group([0], backend=of_new))
-    distributed.destroy_process_group()
+    try:
+        distributed.all_reduce(found, group=distributed.new_group([0], backend=of_new))
+    finally:
+        distributed.destroy_process_group()
     return alike(found, wanted)
 
 

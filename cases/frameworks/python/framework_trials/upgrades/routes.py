@@ -187,7 +187,6 @@ ROUTES: Dict[str, Callable[[Op], Op]] = {
     "rounded": lambda op: op,
     "channels_last": lambda op: lambda *given: op(*by_channels(*given)),
     "cold_caches": compiled,
-    "no_compiler": within(lambda _: cold_caches(CC="/bin/false")),
     "without_cudnn": within(lambda _: torch.backends.cudnn.flags(enabled=False)),
 }
 
