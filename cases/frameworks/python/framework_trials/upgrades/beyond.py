@@ -173,21 +173,12 @@ def at_the_end(x: torch.Tensor) -> torch.Tensor:
     return storage[len(storage) - len(x) :].copy_(x)
 
 
-def gradient(op: Call) -> Call:
-    """Of what `op` makes of the first operand, where the second one arrives."""
-    return lambda x, arriving: torch.autograd.grad(op(x.requires_grad_()), x, arriving)[0]
-
-
 def gradient_of_loss(x: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
     return torch.autograd.grad(fn.cross_entropy(x.requires_grad_(), labels, reduction="sum"), x)[0]
 
 
 def by_depth(volume: torch.Tensor) -> torch.Tensor:
     return volume[0].transpose(0, 1)
-
-
-def product(i: int, j: int, a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
-    return a[i:j] * b[i:j]
 
 
 def around(size: int) -> Tuple[int, int, int]:
@@ -205,19 +196,12 @@ NORMED, ARRIVING = (((SIZE, 2048), [sign * n for sign in (1, -1, -1) for n in ro
 
 
 def outer(call: Call, dtype: torch.dtype, bytes_of_result: int) -> Work:
-    return compared(24, [COLUMN, ROW], dtype, call, product, bytes_of_result)
-
-
-def norm(op: Call) -> Work:
-    return compared(26, [NORMED], HALF, op, lambda i, j, x: x[i:j], 4096)
+    return compared(24, [COLUMN, ROW], dtype, call, lambda i, j, a, b: a[i:j] * b[i:j], bytes_of_result)
 
 
 def norm_backward(op: Call) -> Work:
-    return compared(26, [NORMED, ARRIVING], HALF, gradient(op), lambda i, j, _, g: g[i:j], 4096)
-
-
-def of_bytes(call: Call, wanted: Call) -> Work:
-    return compared(10, [(ALL, UP_TO_3)], BYTE, call, wanted, 1)
+    return compared(
+        26, [NORMED, ARRIVING], HALF, lambda x, g: torch.autograd.grad(op(x.requires_grad_()), x, g)[0], lambda i, j, _, g: g[i:j], 4096)
 
 
 def many(shape: Tuple[int, ...], call: Call, bytes_of_result: int) -> Work:
@@ -256,7 +240,6 @@ ROWS_OF_ARMS: Dict[str, List[Tuple[str, str, Tuple[int, ...], Work]]] = {
     "conv2d_depthwise": [(FUNCTIONAL + "conv2d", "fp16_8x64x{}x2048_depthwise", around(2048), compared(
         16, [((8, 64, SIZE, 2048), UP_TO_3), ((64, 1, 3, 3), UP_TO_3)], HALF, lambda x, k: fn.conv2d(x, k, padding=1, groups=64), None, 1 << 21))],
     "index_select": [("torch.index_select", "int8_{}_rows", TABLE, of_table(lambda t, i: t.index_select(0, i), BYTE))],
-    "embedding": [("torch.nn.Embedding", "bf16_{}_rows", TABLE, of_table(lambda t, i: fn.embedding(i, t), BRAIN))],
     "embedding_backward": [("torch.nn.Embedding", "bf16_{}_rows_backward", TABLE, gradient_of_table)],
     "index_add": [("torch.Tensor.index_add_", "int8_{}_rows", TABLE, of_table(
         lambda t, i: t.index_add_(0, i, torch.ones_like(t[:3]))[i], BYTE, more=1))],
@@ -290,8 +273,6 @@ ROWS_OF_ARMS: Dict[str, List[Tuple[str, str, Tuple[int, ...], Work]]] = {
             8, [((SIZE, 32768), [1] + [0] * 96)], HALF, lambda x: x.sum(1, keepdim=True).expand_as(x),
             lambda i, j, x: x[i:j].float().sum(1, keepdim=True)))],
     "argmax": [("torch.argmax", "int8_{}", around(LIMIT), few_numbers(planted, BYTE, lambda x: [torch.argmax(x)], lambda n: [n - 1], 6))],
-    "max_of_dim": [("torch.max", "int8_{}_dim_1", around(LIMIT), few_numbers(
-        planted, BYTE, lambda x: torch.max(x.view(1, -1), 1), lambda n: [3, n - 1], 6))],
     "cumsum": [("torch.cumsum", "int64_{}", (LIMIT // 2, LIMIT // 2 + 1, LIMIT + 1), compared(
         60, [(ALL, [1] + [0] * 6)], torch.uint8, lambda x: torch.cumsum(at_the_end(x), 0),
         lambda i, j, x: torch.arange(i, j, device=x.device).div(7, rounding_mode="floor") + 1))],
@@ -306,10 +287,8 @@ ROWS_OF_ARMS: Dict[str, List[Tuple[str, str, Tuple[int, ...], Work]]] = {
     "arange": [("torch.arange", "int32_{}", around(LIMIT), compared(
         14, [(ALL, [0])], BYTE, lambda x: torch.arange(-1, len(x) - 1, dtype=torch.int32, device=x.device),
         lambda i, j, x: torch.arange(i - 1, j - 1, device=x.device), 4))],
-    "elementwise": [
-        ("torch.Tensor.fill_", "int8_{}", around(LIMIT), of_bytes(lambda x: torch.empty_like(x).fill_(5), lambda i, j, x: 5)),
-        ("torch.Tensor.clone", "int8_{}", around(LIMIT), of_bytes(lambda x: x.clone(), lambda i, j, x: x[i:j])),
-        ("torch.add", "int8_{}", around(LIMIT), of_bytes(lambda x: x + 40, lambda i, j, x: x[i:j].int() + 40))],
+    "elementwise": [("torch.add", "int8_{}", around(LIMIT), compared(
+        10, [(ALL, UP_TO_3)], BYTE, lambda x: x + 40, lambda i, j, x: x[i:j].int() + 40, 1))],
     "softmax": [("torch.softmax", "bf16_{}x131072", around(16384), compared(
         12, [((SIZE, 1 << 17), [0])], BRAIN, lambda x: torch.softmax(x, 1), lambda i, j, x: torch.full((), 2.0**-17, device=x.device), 1 << 18))],
     "cross_entropy_backward": [(FUNCTIONAL + "cross_entropy", "bf16_{}x131072_backward", around(16384), compared(
@@ -318,7 +297,8 @@ ROWS_OF_ARMS: Dict[str, List[Tuple[str, str, Tuple[int, ...], Work]]] = {
     "layer_norm_gradients": [(LAYER_NORM, "fp32_{}x4x8_backward", (65536, 65537), norm_gradients(True))],
     "layer_norm_gradient_of_bias": [(LAYER_NORM, "fp32_{}x4x8_backward_bias", (65536, 65537), norm_gradients(False))],
     "layer_norm": [
-        (LAYER_NORM, "fp16_{}x2048", around(1 << 20), norm(lambda x: fn.layer_norm(x, (2048,)))),
+        (LAYER_NORM, "fp16_{}x2048", around(1 << 20), compared(
+            26, [NORMED], HALF, lambda x: fn.layer_norm(x, (2048,)), lambda i, j, x: x[i:j], 4096)),
         (LAYER_NORM, "fp16_{}x2048_backward", around(1 << 20), norm_backward(lambda x: fn.layer_norm(x, (2048,))))],
     "rms_norm_backward": [(FUNCTIONAL + "rms_norm", "fp16_{}x2048_backward", around(1 << 20), norm_backward(
         lambda x: fn.rms_norm(x, (2048,), eps=1e-5)))],
