@@ -167,10 +167,11 @@ def two_halves(dim: int) -> Work:
     return compared(8, [((SIZE, 32768), UP_TO_63), ((SIZE, 32768), UP_TO_5)], BYTE, lambda *x: torch.cat(x, dim), wanted, 65536)
 
 
-def at_the_end(x: torch.Tensor) -> torch.Tensor:
-    """As int64, at the end of pages of 2 MiB that have nothing behind it: a kernel that reads on meets no rest of a page."""
+def cumsum_at_the_end(x: torch.Tensor) -> torch.Tensor:
+    """Of int64 at the end of pages of 2 MiB, which were taken last: a kernel that reads on meets no rest of a page."""
+    found = torch.empty(len(x), dtype=LONG, device=x.device)
     storage = torch.empty(-(-len(x) // PAGE) * PAGE, dtype=LONG, device=x.device)
-    return storage[len(storage) - len(x) :].copy_(x)
+    return torch.cumsum(storage[len(storage) - len(x) :].copy_(x), 0, out=found)
 
 
 def gradient_of_loss(x: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
@@ -274,7 +275,7 @@ ROWS_OF_ARMS: Dict[str, List[Tuple[str, str, Tuple[int, ...], Work]]] = {
             lambda i, j, x: x[i:j].float().sum(1, keepdim=True)))],
     "argmax": [("torch.argmax", "int8_{}", around(LIMIT), few_numbers(planted, BYTE, lambda x: [torch.argmax(x)], lambda n: [n - 1], 6))],
     "cumsum": [("torch.cumsum", "int64_{}", (LIMIT // 2, LIMIT // 2 + 1, LIMIT + 1), compared(
-        60, [(ALL, [1] + [0] * 6)], torch.uint8, lambda x: torch.cumsum(at_the_end(x), 0),
+        60, [(ALL, [1] + [0] * 6)], torch.uint8, cumsum_at_the_end,
         lambda i, j, x: torch.arange(i, j, device=x.device).div(7, rounding_mode="floor") + 1))],
     "sort": [("torch.sort", "int8_{}_stable", (LIMIT // 2, LIMIT - 1, LIMIT), compared(
         90, [(ALL, UP_TO_63)], BYTE, lambda x: torch.sort(x, stable=True).values, in_order))],
