@@ -17,9 +17,8 @@ import torch
 
 from framework_trials.cells import World, part_of
 from framework_trials.protocol import NotProvoked
-from framework_trials.pytorch_numbers import device_of
 from framework_trials.upgrades.ground import Seen
-from framework_trials.upgrades.values import INF, Tensor, alike, inputs_of
+from framework_trials.upgrades.values import INF, Tensor, alike, inputs_of, on_device
 
 Op = Callable[..., Any]
 TYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16, "int8": torch.int8, "e4m3": getattr(torch, "float8_e4m3fn", None)}
@@ -199,7 +198,7 @@ def by_route(world: World, api: str, given: str, dtype: str = "fp32", route: str
         raise NotProvoked(f"this PyTorch has no {api}")
     arguments = {name: TYPES.get(value, value) if name.endswith("dtype") else value for name, value in (named or {}).items()}
     inputs = inputs_of(world, given)
-    found = ROUTES[route](partial(function, **arguments))(*(t.to(TYPES[dtype]).to(device_of(world)) for t in inputs))
+    found = ROUTES[route](partial(function, **arguments))(*(on_device(world, t, TYPES[dtype]) for t in inputs))
     reference = REFERENCES.get(api) or partial(function, **arguments)
     wanted = (gradient(reference) if route.endswith("gradient") else reference)(*(t.double() for t in inputs))
     found, wanted = (x[0] if isinstance(x, tuple) else x for x in (found, wanted))
@@ -225,7 +224,7 @@ def by_triton(world: World, kernel: str, given: str, dtype: str, *constants: int
     kernels = part_of("framework_trials.upgrades.triton_kernels")
     inputs = inputs_of(world, given)
     wanted = REFERENCES[kernel](*inputs)
-    on_device = [t.to(TYPES[dtype]).to(device_of(world)) for t in inputs]
+    on_device = [on_device(world, t, TYPES[dtype]) for t in inputs]
     torch.cuda.set_device(on_device[0].device)
     with cold_caches():
         for _ in range(times):

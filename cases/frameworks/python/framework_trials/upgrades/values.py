@@ -21,6 +21,17 @@ def alike(found: Tensor, wanted: Tensor) -> bool:
     return torch.allclose(on_host.double(), wanted.to(on_host.dtype).double(), rtol=0, atol=0, equal_nan=True)
 
 
+def on_device(world: World, numbers: Tensor, dtype: torch.dtype) -> Tensor:
+    """Quiet NaN have the sign of the numbers, by explicit bits: a conversion on the host makes others, as its CPU does."""
+    there = numbers.to(dtype).to(device_of(world))
+    if not bool(numbers.isnan().any()):
+        return there
+    as_bits = torch.int16 if there.element_size() == 2 else torch.int32
+    quiet = int(torch.tensor(INF, dtype=dtype).view(as_bits)) + int(0.5 / torch.finfo(dtype).eps)
+    bits = torch.full(numbers.shape, quiet) + (numbers.double().view(torch.int64) < 0) * torch.iinfo(as_bits).min
+    return torch.where(numbers.isnan().to(there.device), bits.to(as_bits).to(there.device), there.view(as_bits)).view(dtype)
+
+
 def attention(world: World, backend: str, shape: str, score: float = 0.0, mask: str = "") -> Seen:
     """Forward and backward, of queries x keys x width in BF16; every score is `score`. The mask leaves "all" keys, or so many of the fourth
     row; or it is a "bias" of numbers, which has a gradient."""
@@ -57,10 +68,10 @@ def nan_row(world: World) -> Sequence[Tensor]:
     return a, b
 
 
-def nan_values(world: World) -> Sequence[Tensor]:
+def nan_values(world: World, nan: float = NAN) -> Sequence[Tensor]:
     """Rows with one largest number, and a NaN in each second one."""
     x = torch.rand(8, 70_001, generator=generator_of(world)).argsort(-1).double() % 4093
-    x[:, 50_000], x[::2, 40_000] = 4992, NAN
+    x[:, 50_000], x[::2, 40_000] = 4992, nan
     return (x,)
 
 
@@ -89,6 +100,7 @@ INPUTS: Dict[str, Callable[[World], Sequence[Tensor]]] = {
     "nan_row": nan_row,
     "nan_sum": lambda world: (torch.full((65, 80), NAN), small_integers(world, 65, 96), small_integers(world, 96, 80)),
     "nan_values": nan_values,
+    "negative_nan_values": lambda world: nan_values(world, -NAN),
     "infinite_rows": infinite_rows,
     "few_ones": few_ones,
     "bits": lambda world: [small_integers(world, rows, 128).abs() % 2 for rows in (64, 32)],
