@@ -3,6 +3,7 @@
 """Values that are as good as others: very negative scores, denormals, NaN and infinity. References are float64 on the host."""
 from __future__ import annotations
 
+import warnings
 from typing import Callable, Dict, List, Sequence
 
 import torch
@@ -34,7 +35,7 @@ def on_device(world: World, numbers: Tensor, dtype: torch.dtype) -> Tensor:
 
 def attention(world: World, backend: str, shape: str, score: float = 0.0, mask: str = "") -> Seen:
     """Forward and backward, of queries x keys x width in BF16; every score is `score`. The mask leaves "all" keys, or so many of the fourth
-    row; or it is a "bias" of numbers, which has a gradient."""
+    row; or it is a "bias" of numbers, or a "trained_bias", which has a gradient. Warnings of PyTorch say why it has no kernel."""
     backends = part_of("torch.nn.attention")
     rows, keys, width = (int(extent) for extent in shape.split("x"))
     q, k = (torch.zeros(1, 2, n, width).double() for n in (rows, keys))
@@ -44,13 +45,21 @@ def attention(world: World, backend: str, shape: str, score: float = 0.0, mask: 
     masked[3, int(mask) if mask.isdigit() else keys :] = False
 
     def run(backend: str, device: str, dtype: torch.dtype) -> List[Tensor]:
-        bias = [torch.zeros(1, 2, rows, keys)] if mask == "bias" else []
-        leaves = [t.to(dtype).to(device).requires_grad_() for t in (q, k, v, *bias)]
-        given = leaves[3] if bias else masked.to(device) if mask else None
-        with backends.sdpa_kernel(getattr(backends.SDPBackend, backend.upper() + "_ATTENTION" * (backend != "math"))):
-            out = torch.nn.functional.scaled_dot_product_attention(*leaves[:3], attn_mask=given, scale=0.125)
+        leaves = [t.to(dtype).to(device).requires_grad_() for t in (q, k, v)]
+        given = masked.to(device) if mask else None
+        if "bias" in mask:
+            given = torch.zeros(1, 2, rows, keys, dtype=dtype, device=device, requires_grad=mask == "trained_bias")
+        said: List[warnings.WarningMessage] = []
+        kernel = backends.sdpa_kernel(getattr(backends.SDPBackend, backend.upper() + "_ATTENTION" * (backend != "math")))
+        try:
+            with kernel, warnings.catch_warnings(record=True) as said:
+                warnings.simplefilter("always")
+                out = torch.nn.functional.scaled_dot_product_attention(*leaves, attn_mask=given, scale=0.125)
+        finally:
+            if said:
+                world.trial.note("warnings", "; ".join(str(warning.message) for warning in said))
         out.backward(back.to(dtype).to(device))
-        return [out.detach(), *(t.grad for t in leaves if t.grad is not None)]
+        return [out.detach(), *(t.grad for t in (*leaves, given) if t is not None and t.grad is not None)]
 
     found, wanted = run(backend, device_of(world), torch.bfloat16), run("math", "cpu", torch.double)
     # A probability, and what is behind it, is rounded to BF16; the gradient of q is their sum times a key.
