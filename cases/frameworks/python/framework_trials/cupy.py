@@ -13,7 +13,7 @@ import numpy
 
 from framework_trials.cells import FORKED_CHILD, Framework, Operation, Remedy, World, alone, attempt, by_arguments, in_thread
 from framework_trials.faults import FAULTS
-from framework_trials.numbers import dot_beyond, same, small_integers, sum_beyond, take_beyond
+from framework_trials.numbers import dot_beyond, same, small_integers, sum_beyond, take_beyond, where_free
 from framework_trials.protocol import NotProvoked, error_of_shared_runtime
 from framework_trials.tables import table_of
 
@@ -376,14 +376,15 @@ def imported(which: str) -> bool:
     return same((cupy.asarray(Exported(pair[0])) * 2).get(), 2 * pair[1])
 
 
-UPGRADES: Dict[str, Tuple[str, Callable[[Any], Any], Tuple[Any, ...]]] = {
-    "upgrades_beyond/dot": ("cupy.dot", partial(dot_beyond, cupy), (65535, 65536)),
-    "upgrades_beyond/sum": ("cupy.sum", partial(sum_beyond, cupy), (65535, 65536)),
-    "upgrades_beyond/argmax": ("cupy.argmax", argmax_beyond, ((1 << 31) - 1, (1 << 31) + 1)),
-    "upgrades_beyond/cumsum": ("cupy.cumsum", cumsum_beyond, ((1 << 31) - 1, 1 << 31)),
-    "upgrades_beyond/take": ("cupy.take", partial(take_beyond, cupy), ((1 << 21) - 9, 1 << 21)),
-    "upgrades/einsum": ("cupy.einsum", einsum_layout, ("ij_jk_ik", "ij_jk_ki", "ij_jk_i")),
-    "upgrades/array_interface": ("cupy.asarray", imported, ("dense", "strided")),
+# The function, what is done with it, by which arguments, and how many GiB must be free.
+UPGRADES: Dict[str, Tuple[str, Callable[[Any], Any], Tuple[Any, ...], int]] = {
+    "upgrades_beyond/dot": ("cupy.dot", partial(dot_beyond, cupy), (65535, 65536), 10),
+    "upgrades_beyond/sum": ("cupy.sum", partial(sum_beyond, cupy), (65535, 65536), 4),
+    "upgrades_beyond/argmax": ("cupy.argmax", argmax_beyond, ((1 << 31) - 1, (1 << 31) + 1), 4),
+    "upgrades_beyond/cumsum": ("cupy.cumsum", cumsum_beyond, ((1 << 31) - 1, 1 << 31), 24),
+    "upgrades_beyond/take": ("cupy.take", partial(take_beyond, cupy), ((1 << 21) - 9, 1 << 21), 24),
+    "upgrades/einsum": ("cupy.einsum", einsum_layout, ("ij_jk_ik", "ij_jk_ki", "ij_jk_i"), 0),
+    "upgrades/array_interface": ("cupy.asarray", imported, ("dense", "strided"), 0),
 }
 
 OPERATIONS: Dict[str, Any] = {
@@ -438,7 +439,7 @@ FRAMEWORK = Framework(
         "capture/synchronise": captured(synchronise, "synchronise"),
         "capture/allocation": captured(allocate, "allocation"),
         "capture/allocation+before": captured(allocate, "allocation", "make the arrays before the capture", KernelReplay),
-        **{name: by_arguments(*row) for name, row in UPGRADES.items()},
+        **{name: where_free(gib, by_arguments(*row)) for name, (*row, gib) in UPGRADES.items()},
         **FORKED_CHILD,
     },
     start=start,

@@ -13,7 +13,7 @@ import numpy
 
 from framework_trials.cells import FORKED_CHILD, Framework, Operation, Remedy, World, alone, by_arguments, in_thread, part_of
 from framework_trials.faults import FAULTS
-from framework_trials.numbers import dot_beyond, generator_of, same, small_integers, sum_beyond, take_beyond
+from framework_trials.numbers import dot_beyond, generator_of, same, small_integers, sum_beyond, take_beyond, where_free
 from framework_trials.protocol import NotProvoked
 from framework_trials.tables import table_of
 
@@ -348,14 +348,15 @@ def attention_of_ones(length: int) -> bool:
     return same(attention.mha(ones, ones, ones, segment_ids=None, num_warps=8), numpy.ones((1, length, 2, 64)))
 
 
-UPGRADES: Dict[str, Tuple[str, Callable[[Any], Any], Tuple[Any, ...]]] = {
-    "upgrades_beyond/dot": ("jax.numpy.dot", partial(dot_beyond, jax.numpy), (65535, 65536)),
-    "upgrades_beyond/sum": ("jax.numpy.sum", partial(sum_beyond, jax.numpy), (65535, 65536)),
-    "upgrades_beyond/take": ("jax.numpy.take", partial(take_beyond, jax.numpy), ((1 << 21) - 9, 1 << 21)),
-    "upgrades/vmap": ("jax.lax.dot_general", batch_of_products, (65535, 65536)),
-    "upgrades/precision": ("jax.numpy.dot", by_precision, ("highest", "tensorfloat32", "bfloat16")),
-    "upgrades/pallas_dots": ("jax.experimental.pallas.pallas_call", dot_of_dot, (4, 8)),
-    "upgrades/pallas_attention": ("jax.experimental.pallas.ops.gpu.attention.mha", attention_of_ones, (128, 256)),
+# The function, what is done with it, by which arguments, and how many GiB must be free.
+UPGRADES: Dict[str, Tuple[str, Callable[[Any], Any], Tuple[Any, ...], int]] = {
+    "upgrades_beyond/dot": ("jax.numpy.dot", partial(dot_beyond, jax.numpy), (65535, 65536), 16),
+    "upgrades_beyond/sum": ("jax.numpy.sum", partial(sum_beyond, jax.numpy), (65535, 65536), 8),
+    "upgrades_beyond/take": ("jax.numpy.take", partial(take_beyond, jax.numpy), ((1 << 21) - 9, 1 << 21), 32),
+    "upgrades/vmap": ("jax.lax.dot_general", batch_of_products, (65535, 65536), 0),
+    "upgrades/precision": ("jax.numpy.dot", by_precision, ("highest", "tensorfloat32", "bfloat16"), 0),
+    "upgrades/pallas_dots": ("jax.experimental.pallas.pallas_call", dot_of_dot, (4, 8), 0),
+    "upgrades/pallas_attention": ("jax.experimental.pallas.ops.gpu.attention.mha", attention_of_ones, (128, 256), 0),
 }
 
 OPERATIONS: Dict[str, Any] = {
@@ -409,7 +410,7 @@ FRAMEWORK = Framework(
     arms={
         **{"operations/" + name: alone(name) for name in OPERATIONS},
         "index_out_of_range/take": alone("take"),
-        **{name: by_arguments(*row, on=lambda world: jax.default_device(device_of(world))) for name, row in UPGRADES.items()},
+        **{name: where_free(gib, by_arguments(*row, on=lambda world: jax.default_device(device_of(world)))) for name, (*row, gib) in UPGRADES.items()},
         **FORKED_CHILD,
     },
     start=start,

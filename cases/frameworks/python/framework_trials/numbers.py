@@ -3,11 +3,13 @@
 """Fresh whole numbers for frameworks that come with NumPy. Products of them are exact in every type."""
 from __future__ import annotations
 
-from typing import Any
+from functools import wraps
+from typing import Any, Callable
 
 import numpy
 
 from framework_trials.cells import World
+from framework_trials.protocol import NotProvoked
 
 
 def generator_of(world: World) -> numpy.random.Generator:
@@ -26,6 +28,19 @@ def same(found: Any, wanted: numpy.ndarray) -> bool:
     """Exactly, in the type that was found, which is an array on the host."""
     on_host = numpy.asarray(found)
     return bool(numpy.array_equal(on_host.astype(numpy.float64), wanted.astype(on_host.dtype).astype(numpy.float64)))
+
+
+def where_free(gib: int, arm: Callable[[World], None]) -> Callable[[World], None]:
+    """The arm, on a GPU with so much free memory."""
+
+    @wraps(arm)
+    def checked(world: World) -> None:
+        free = world.driver.memory()[0] >> 30 if gib else 0
+        if free < gib:
+            raise NotProvoked(f"{free} GiB are free, and {gib} are needed")
+        arm(world)
+
+    return checked
 
 
 # More than 2^31 elements, by the NumPy of a framework; whether each result is right.

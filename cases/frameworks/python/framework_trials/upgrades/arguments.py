@@ -8,6 +8,7 @@ from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 import torch
 
 from framework_trials.cells import World
+from framework_trials.pytorch_canaries import needs
 from framework_trials.pytorch_numbers import device_of, same, small_integers
 from framework_trials.upgrades.ground import Seen, Step, fn
 
@@ -111,6 +112,7 @@ def expandable(world: World) -> Seen:
 
 def fraction_of_memory(fraction: float, fits: bool) -> Callable[[World], Seen]:
     def work(world: World) -> Seen:
+        needs(world, 9)
         torch.cuda.set_per_process_memory_fraction(fraction, world.trial.device)
         try:
             torch.empty(8 << 30, dtype=torch.uint8, device=device_of(world))

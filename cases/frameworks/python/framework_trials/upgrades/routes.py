@@ -12,6 +12,7 @@ import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any, Callable, Dict, Iterator
+from unittest.mock import patch
 
 import torch
 
@@ -106,9 +107,9 @@ REFERENCES: Dict[str, Op] = {
 
 @contextlib.contextmanager
 def cold_caches(**variables: str) -> Iterator[None]:
-    """Of compilers: nothing that ran on this host before is found, and no process stays. With variables that Triton reads when it compiles."""
-    with tempfile.TemporaryDirectory(prefix="cufault_") as folder:
-        os.environ.update(TORCHINDUCTOR_CACHE_DIR=folder, TRITON_CACHE_DIR=folder, **variables)
+    """Of compilers: nothing that ran on this host before is found, and no process stays. With variables that Triton reads when it compiles;
+    the environment is as before when it ends."""
+    with tempfile.TemporaryDirectory(prefix="cufault_") as folder, patch.dict(os.environ, TORCHINDUCTOR_CACHE_DIR=folder, TRITON_CACHE_DIR=folder, **variables):
         importlib.import_module("torch._inductor.config").compile_threads = 1  # type: ignore[attr-defined]
         yield
 
