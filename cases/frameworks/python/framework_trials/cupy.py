@@ -439,7 +439,7 @@ FRAMEWORK = Framework(
         "capture/synchronise": captured(synchronise, "synchronise"),
         "capture/allocation": captured(allocate, "allocation"),
         "capture/allocation+before": captured(allocate, "allocation", "make the arrays before the capture", KernelReplay),
-        **{name: where_free(gib, by_arguments(*row)) for name, (*row, gib) in UPGRADES.items()},
+        **{name: where_free(gib, by_arguments(api, work, arguments)) for name, (api, work, arguments, gib) in UPGRADES.items()},
         **FORKED_CHILD,
     },
     start=start,

@@ -11,7 +11,7 @@ import jax
 import jax.numpy
 import numpy
 
-from framework_trials.cells import FORKED_CHILD, Framework, Operation, Remedy, World, alone, by_arguments, in_thread, part_of
+from framework_trials.cells import FORKED_CHILD, Framework, Operation, Remedy, World, alone, by_arguments, in_thread
 from framework_trials.faults import FAULTS
 from framework_trials.numbers import dot_beyond, generator_of, same, small_integers, sum_beyond, take_beyond, where_free
 from framework_trials.protocol import NotProvoked
@@ -329,25 +329,6 @@ def by_precision(precision: str) -> Any:
     return kept or precision != "highest" and same(found, numpy.ones((64, 64))), {"result": "kept" if kept else "rounded"}
 
 
-def dot_of_dot(warps: int) -> bool:
-    pallas, triton = part_of("jax.experimental.pallas"), part_of("jax.experimental.pallas.triton")
-
-    def kernel(a: Any, b: Any, c: Any, out: Any) -> None:
-        first = jax.numpy.dot(a[...], b[...], preferred_element_type=jax.numpy.float32).astype(jax.numpy.bfloat16)
-        out[...] = jax.numpy.dot(first, c[...], preferred_element_type=jax.numpy.float32)
-
-    numbers = [numpy.arange(64 * 128).reshape(shape) * step % 3 - 1.0 for shape, step in (((64, 128), 1), ((128, 64), 5), ((64, 128), 7))]
-    made = jax.ShapeDtypeStruct((64, 128), jax.numpy.float32)
-    call = pallas.pallas_call(kernel, out_shape=made, compiler_params=triton.CompilerParams(num_warps=warps))
-    return same(call(*(jax.numpy.asarray(n, jax.numpy.bfloat16) for n in numbers)), numbers[0] @ numbers[1] @ numbers[2])
-
-
-def attention_of_ones(length: int) -> bool:
-    attention = part_of("jax.experimental.pallas.ops.gpu.attention")
-    ones = jax.numpy.ones((1, length, 2, 64), jax.numpy.bfloat16)
-    return same(attention.mha(ones, ones, ones, segment_ids=None, num_warps=8), numpy.ones((1, length, 2, 64)))
-
-
 # The function, what is done with it, by which arguments, and how many GiB must be free.
 UPGRADES: Dict[str, Tuple[str, Callable[[Any], Any], Tuple[Any, ...], int]] = {
     "upgrades_beyond/dot": ("jax.numpy.dot", partial(dot_beyond, jax.numpy), (65535, 65536), 16),
@@ -355,8 +336,6 @@ UPGRADES: Dict[str, Tuple[str, Callable[[Any], Any], Tuple[Any, ...], int]] = {
     "upgrades_beyond/take": ("jax.numpy.take", partial(take_beyond, jax.numpy), ((1 << 21) - 9, 1 << 21), 32),
     "upgrades/vmap": ("jax.lax.dot_general", batch_of_products, (65535, 65536), 0),
     "upgrades/precision": ("jax.numpy.dot", by_precision, ("highest", "tensorfloat32", "bfloat16"), 0),
-    "upgrades/pallas_dots": ("jax.experimental.pallas.pallas_call", dot_of_dot, (4, 8), 0),
-    "upgrades/pallas_attention": ("jax.experimental.pallas.ops.gpu.attention.mha", attention_of_ones, (128, 256), 0),
 }
 
 OPERATIONS: Dict[str, Any] = {
@@ -410,7 +389,8 @@ FRAMEWORK = Framework(
     arms={
         **{"operations/" + name: alone(name) for name in OPERATIONS},
         "index_out_of_range/take": alone("take"),
-        **{name: where_free(gib, by_arguments(*row, on=lambda world: jax.default_device(device_of(world)))) for name, (*row, gib) in UPGRADES.items()},
+        **{name: where_free(gib, by_arguments(api, work, arguments, on=lambda world: jax.default_device(device_of(world))))
+           for name, (api, work, arguments, gib) in UPGRADES.items()},
         **FORKED_CHILD,
     },
     start=start,

@@ -3,7 +3,8 @@
 """Arguments that could be ignored: one is changed, and the result must change as float64 on the host says."""
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
+import pydoc
+from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, Union
 
 import torch
 
@@ -11,39 +12,42 @@ from framework_trials.cells import World
 from framework_trials.pytorch_canaries import needs
 from framework_trials.pytorch_numbers import device_of, same, small_integers
 from framework_trials.upgrades.ground import Seen, Step, fn
+from framework_trials.upgrades.routes import gradient
 
 Call = Callable[..., Any]
+Operands = Sequence[Union[Tuple[int, ...], List[int]]]
 HALF, SINGLE = torch.float16, torch.float32
-NEAR = 2e-5  # of one and the number together: sums of FP32
-
-
-def near(found: torch.Tensor, wanted: torch.Tensor, within: float) -> bool:
-    numbers, exact = found.detach().cpu().double(), wanted.detach().double()
-    return numbers.shape == exact.shape and bool(((numbers - exact).abs() <= within * (1 + exact.abs())).all())
 
 
 def argument(
-    api: str, variant: str, shapes: Sequence[Tuple[int, ...]], call: Call, before: Any, after: Any, wanted: Optional[Call] = None,
-    dtype: torch.dtype = SINGLE, within: float = NEAR,
+    api: str, name: str, operands: Operands, before: Any, after: Any, call: Optional[Call] = None,
+    wanted: Optional[Call] = None, dtype: torch.dtype = SINGLE, within: float = 2e-5, variant: str = "", **more: Any,
 ) -> Step:
-    """The call with its operands and the argument; `wanted` likewise, where float64 on the host does not take the argument. Control: the
-    argument as it was before."""
+    """Operands by shape, or indices as they are. The function takes the argument by name, and `more`; `call` takes it last. `wanted` is the
+    right result where float64 on the host does not take it. `within`: of one and the number together. Control: the argument as it was."""
 
-    def by(value: Any) -> Callable[[World], Seen]:
+    def by_name(*given: Any) -> Any:
+        found = pydoc.locate(api)(*given[:-1], **{name: given[-1]}, **more)  # type: ignore[operator]
+        return found[0] if isinstance(found, tuple) else found
+
+    by = call or by_name
+
+    def at(value: Any) -> Callable[[World], Seen]:
         def work(world: World) -> Seen:
-            numbers = [small_integers(world, *shape) for shape in shapes]
-            operands = [n.to(dtype).to(device_of(world)) for n in numbers]
-            found, plain = call(*operands, value), call(*operands, before)
+            numbers = [torch.tensor(n) if isinstance(n, list) else small_integers(world, *n) for n in operands]
+            there = [(n.to(dtype) if n.is_floating_point() else n).to(device_of(world)) for n in numbers]
+
+            def value_for(first: torch.Tensor) -> Any:
+                return torch.tensor(value).to(first) if isinstance(value, list) else value
+
+            found, plain = by(*there, value_for(there[0])).detach(), by(*there, before).detach()
             ignored = value is not before and found.dtype == plain.dtype and torch.equal(found, plain)
-            return not ignored and near(found, (wanted or call)(*numbers, value), within)
+            exact = (wanted or by)(*numbers, value_for(numbers[0])).detach().double()
+            return not ignored and found.shape == exact.shape and torch.allclose(found.cpu().double(), exact, within, within)
 
         return work
 
-    return Step(api, variant, by(after), by(before))
-
-
-def attention(**of: Any) -> Call:
-    return lambda q, k, v, value: fn.scaled_dot_product_attention(q, k, v, **{name: value for name in of})
+    return Step(api, variant or name, at(after), at(before))
 
 
 def dropped(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, p: float) -> torch.Tensor:
@@ -61,25 +65,6 @@ def running_mean(x: torch.Tensor, momentum: float) -> torch.Tensor:
     mean, variance = x.new_zeros(4), x.new_ones(4)
     fn.batch_norm(x, mean, variance, training=True, momentum=momentum)
     return mean
-
-
-def loss(**of: Any) -> Call:
-    def call(x: torch.Tensor, value: Any) -> Any:
-        labels = torch.tensor([0, 1, 2, 1], device=x.device)
-        named: Dict[str, Any] = {name: torch.arange(1.0, 6).to(x) if value == "counting" else value for name in of}
-        return fn.cross_entropy(x, labels, **named)
-
-    return call
-
-
-def embedded(**of: Any) -> Call:
-    def call(table: torch.Tensor, value: Any) -> torch.Tensor:
-        table = table.clone().requires_grad_()
-        fn.embedding(torch.tensor([1, 2, 1, 0], device=table.device), table, **{name: value for name in of}).sum().backward()
-        assert table.grad is not None
-        return table.grad
-
-    return call
 
 
 def scaled(variant: str, factor: float = 1.0, **named: Any) -> Step:
@@ -125,86 +110,72 @@ def fraction_of_memory(fraction: float, fits: bool) -> Callable[[World], Seen]:
     return work
 
 
-F = "torch.nn.functional."
-QKV, SQUARE = [(1, 2, 16, 16)] * 3, [(6, 6)]
-TERMS: Dict[str, Sequence[Tuple[int, ...]]] = {  # by function: shapes
-    "addmm": [(6, 7), (6, 5), (5, 7)], "baddbmm": [(3, 6, 7), (3, 6, 5), (3, 5, 7)], "addbmm": [(6, 7), (3, 6, 5), (3, 5, 7)],
-    "addmv": [(6,), (6, 5), (5,)], "addr": [(6, 5), (6,), (5,)],
-}
-
-
-def term(function: str, name: str) -> Step:
-    return argument("torch." + function, name, TERMS[function], lambda *x: getattr(torch, function)(*x[:-1], **{name: x[-1]}), 1, 2)
-
-
-def convolved(name: str, before: Any, after: Any) -> Step:
-    def call(x: torch.Tensor, weight: torch.Tensor, value: Any) -> torch.Tensor:
-        return fn.conv2d(x, weight[:, : 4 // value] if name == "groups" else weight, **{name: value})
-
-    return argument(F + "conv2d", name, [(2, 4, 9, 9), (4, 4, 3, 3)], call, before, after)
-
-
 def positive(a: torch.Tensor) -> torch.Tensor:
     return a @ a.mT + 8 * torch.eye(len(a)).to(a)
 
 
+F = "torch.nn.functional."
+ATTENTION, CONV2D, EMBEDDING = F + "scaled_dot_product_attention", F + "conv2d", "torch.nn.Embedding"
+QKV, SQUARE, IMAGES = [(1, 2, 16, 16)] * 3, [(6, 6)], [(2, 4, 9, 9), (4, 4, 3, 3)]
+TERMS: Dict[str, Operands] = {
+    "addmm": [(6, 7), (6, 5), (5, 7)], "baddbmm": [(3, 6, 7), (3, 6, 5), (3, 5, 7)], "addbmm": [(6, 7), (3, 6, 5), (3, 5, 7)],
+    "addmv": [(6,), (6, 5), (5,)], "addr": [(6, 5), (6,), (5,)],
+}
+LABELLED: Operands = [(4, 5), [0, 1, 2, 1]]
+TABLE: Operands = [(4, 8), [1, 2, 1, 0]]
+
 ARMS: Dict[str, List[Step]] = {
     "attention_arguments": [
-        argument(F + "scaled_dot_product_attention", "scale", QKV, attention(scale=0), 0.125, 0.25, within=1e-3),
-        argument(F + "scaled_dot_product_attention", "is_causal", QKV, attention(is_causal=0), False, True, within=1e-3),
-        argument(F + "scaled_dot_product_attention", "dropout_p", QKV, dropped, 0.0, 0.5),
-        argument(F + "scaled_dot_product_attention", "scale_fp16", QKV, attention(scale=0), 0.03125, 0.0625, dtype=HALF, within=0.01),
+        argument(ATTENTION, "scale", QKV, 0.125, 0.25, within=1e-3),
+        argument(ATTENTION, "is_causal", QKV, False, True, within=1e-3),
+        argument(ATTENTION, "dropout_p", QKV, 0.0, 0.5, dropped),
+        argument(ATTENTION, "scale", QKV, 0.03125, 0.0625, dtype=HALF, within=0.01, variant="scale_fp16"),
     ],
-    "factors_of_products": [term(function, name) for function in TERMS for name in ("alpha", "beta")],
+    "factors_of_products": [argument("torch." + function, name, TERMS[function], 1, 2) for function in TERMS for name in ("alpha", "beta")],
     "scaled_mm_arguments": [
         scaled("scale_a", 2.0, scale_a=2.0), scaled("scale_b", 0.5, scale_b=0.5), scaled("bias", bias=True),
         scaled("out_dtype", out_dtype=SINGLE), scaled("use_fast_accum", use_fast_accum=True),
     ],
-    "bmm_out_dtype": [argument("torch.bmm", "out_dtype", [(2, 16, 4)], lambda a, t: torch.bmm(
-        a.repeat(1, 1, 514) * 0 + torch.eye(1, 2056).to(a) + 1, a.new_ones(2, 2056, 16), out_dtype=t), HALF, SINGLE,
-        lambda a, _: a.new_full((2, 16, 16), 2057.0), HALF, 1e-3 / 2)],
     "conv2d_arguments": [
-        convolved("stride", 1, 2), convolved("padding", 0, 1), convolved("dilation", 1, 2), convolved("groups", 1, 2),
-        *(argument(F + "conv2d", "padding_mode_" + mode, [(2, 4, 9, 9), (4, 4, 3, 3)], padded_by, "zeros", mode) for mode in ("reflect", "circular")),
+        argument(CONV2D, "stride", IMAGES, 1, 2), argument(CONV2D, "padding", IMAGES, 0, 1), argument(CONV2D, "dilation", IMAGES, 1, 2),
+        argument(CONV2D, "groups", IMAGES, 1, 2, lambda x, weight, v: fn.conv2d(x, weight[:, : 4 // v], groups=v)),
+        *(argument(CONV2D, "padding_mode", IMAGES, "zeros", mode, padded_by, variant="padding_mode_" + mode) for mode in ("reflect", "circular")),
     ],
     "norm_arguments": [
-        argument(F + "layer_norm", "eps", [(8, 32)], lambda x, v: fn.layer_norm(x, (32,), eps=v), 1e-5, 1.0),
-        argument(F + "batch_norm", "momentum", [(8, 4, 3)], running_mean, 0.125, 0.5),
-        argument(F + "group_norm", "num_groups", [(8, 8, 3)], lambda x, v: fn.group_norm(x, v), 2, 4),
+        argument(F + "layer_norm", "eps", [(8, 32)], 1e-5, 1.0, normalized_shape=(32,)),
+        argument(F + "batch_norm", "momentum", [(8, 4, 3)], 0.125, 0.5, running_mean),
+        argument(F + "group_norm", "num_groups", [(8, 8, 3)], 2, 4),
     ],
     "cross_entropy_arguments": [
-        argument(F + "cross_entropy", name, [(4, 5)], loss(**{name: 0}), before, after)
-        for name, before, after in (
-            ("weight", None, "counting"), ("ignore_index", -100, 1), ("label_smoothing", 0.0, 0.25), ("reduction", "mean", "sum"))
+        argument(F + "cross_entropy", name, LABELLED, before, after) for name, before, after in (
+            ("weight", None, [1.0, 2, 3, 4, 5]), ("ignore_index", -100, 1), ("label_smoothing", 0.0, 0.25), ("reduction", "mean", "sum"))
     ],
     "embedding_arguments": [
-        argument("torch.nn.Embedding", name, [(4, 8)], embedded(**{name: 0}), before, after)
-        for name, before, after in (("padding_idx", None, 1), ("scale_grad_by_freq", False, True))
+        argument(EMBEDDING, "padding_idx", TABLE, None, 1, gradient(lambda t, i, v: fn.embedding(i, t, padding_idx=v))),
+        argument(EMBEDDING, "scale_grad_by_freq", TABLE, False, True, gradient(lambda t, i, v: fn.embedding(i, t, scale_grad_by_freq=v))),
     ],
     "activation_arguments": [
-        argument(F + "gelu", "approximate", [(64,)], lambda x, v: fn.gelu(x, approximate=v), "none", "tanh"),
-        argument(F + "interpolate", "align_corners", [(1, 2, 5, 5)], lambda x, v: fn.interpolate(
-            x, scale_factor=2, mode="bilinear", align_corners=v), False, True),
+        argument(F + "gelu", "approximate", [(64,)], "none", "tanh"),
+        argument(F + "interpolate", "align_corners", [(1, 2, 5, 5)], False, True, scale_factor=2, mode="bilinear"),
     ],
     "reduction_arguments": [
-        argument("torch.sum", "dtype", [(4, 3)], lambda x, v: torch.sum(x * 0 + 683, 1, dtype=v), HALF, SINGLE,
+        argument("torch.sum", "dtype", [(4, 3)], HALF, SINGLE, lambda x, v: torch.sum(x * 0 + 683, 1, dtype=v),
                  lambda x, _: x.new_full((4,), 2049.0), HALF, 5e-4),
-        argument("torch.cumsum", "dtype", [(3,)], lambda x, v: torch.cumsum(x * 0 + 683, 0, dtype=v), HALF, SINGLE,
+        argument("torch.cumsum", "dtype", [(3,)], HALF, SINGLE, lambda x, v: torch.cumsum(x * 0 + 683, 0, dtype=v),
                  lambda x, _: (x * 0 + 683).cumsum(0), HALF, 5e-4),
-        argument("torch.softmax", "dtype", [(4, 8)], lambda x, v: torch.softmax(x, 1, dtype=v), HALF, SINGLE,
-                 lambda x, _: torch.softmax(x, 1), HALF, 1e-3),
-        argument("torch.std", "correction", [(4, 8)], lambda x, v: torch.std(x, 1, correction=v), 1, 0),
-        argument("torch.sort", "descending", [(64,)], lambda x, v: torch.sort(x, stable=True, descending=v).indices, False, True),
-        argument("torch.topk", "largest", [(64,)], lambda x, v: torch.topk(x, 5, largest=v).values, True, False),
+        argument("torch.softmax", "dtype", [(4, 8)], HALF, SINGLE, None, lambda x, _: torch.softmax(x, 1), HALF, 1e-3, dim=1),
+        argument("torch.std", "correction", [(4, 8)], 1, 0, dim=1),
+        argument("torch.sort", "descending", [(64,)], False, True, lambda x, v: torch.sort(x, stable=True, descending=v).indices),
+        argument("torch.topk", "largest", [(64,)], True, False, k=5),
     ],
     "linalg_arguments": [
-        argument("torch.linalg.eigvalsh", "UPLO", SQUARE, lambda a, v: torch.linalg.eigvalsh(a, UPLO=v), "L", "U"),
-        argument("torch.linalg.solve", "left", SQUARE * 2, lambda a, b, v: torch.linalg.solve(positive(a), b, left=v), True, False),
-        argument("torch.linalg.cholesky", "upper", SQUARE, lambda a, v: torch.linalg.cholesky(positive(a), upper=v), False, True),
-        argument("torch.linalg.qr", "mode", [(6, 4)], lambda a, v: torch.linalg.qr(a + 9 * torch.eye(6, 4).to(a), mode=v).R.abs(),
-                 "reduced", "complete"),
-        argument("torch.linalg.solve_triangular", "upper", SQUARE * 2,
-                 lambda a, b, v: torch.linalg.solve_triangular(positive(a), b, upper=v), False, True),
+        argument("torch.linalg.eigvalsh", "UPLO", SQUARE, "L", "U"),
+        argument("torch.linalg.solve", "left", SQUARE * 2, True, False, lambda a, b, v: torch.linalg.solve(positive(a), b, left=v)),
+        argument("torch.linalg.cholesky", "upper", SQUARE, False, True, lambda a, v: torch.linalg.cholesky(positive(a), upper=v)),
+        argument("torch.linalg.qr", "mode", [(6, 4)], "reduced", "complete",
+                 lambda a, v: torch.linalg.qr(a + 9 * torch.eye(6, 4).to(a), mode=v).R.abs()),
+        argument("torch.linalg.solve_triangular", "upper", SQUARE * 2, False, True,
+                 lambda a, b, v: torch.linalg.solve_triangular(positive(a), b, upper=v)),
     ],
     "expandable_segments": [Step("torch.empty", "PYTORCH_CUDA_ALLOC_CONF", expandable)],
     "expandable_segments_by_the_new_name": [Step("torch.empty", "PYTORCH_ALLOC_CONF", expandable)],

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 # SPDX-License-Identifier: Apache-2.0
-"""What is compared beside right and wrong: memory, rounding, strides and types, exceptions, bits."""
+"""What is compared beside right and wrong: memory, strides and types, exceptions, bits."""
 from __future__ import annotations
 
 from typing import Any, Callable, Dict, List, Tuple
@@ -8,7 +8,7 @@ from typing import Any, Callable, Dict, List, Tuple
 import torch
 
 from framework_trials.cells import World
-from framework_trials.pytorch_numbers import device_of, generator_of, same, small_integers
+from framework_trials.pytorch_numbers import device_of, generator_of, small_integers
 from framework_trials.upgrades.ground import Seen, Step, fn
 
 Call = Callable[..., Any]
@@ -49,46 +49,6 @@ def peak(variant: str, shape: Tuple[int, ...], outputs: int, dtype: torch.dtype,
         return None
 
     return Step(F + "conv3d", variant, work)
-
-
-def whole_numbers_by_conv3d(tf32: bool) -> Callable[[World], Seen]:
-    """Whole numbers are exact in TF32, too."""
-
-    def work(world: World) -> Seen:
-        torch.backends.cudnn.allow_tf32 = tf32
-        right = True
-        for size, channels, stride in ((8, 8, 1), (9, 16, 2), (16, 64, 1), (17, 32, 1), (31, 16, 1), (32, 32, 2), (33, 16, 1)):
-            x, kernel = small_integers(world, 2, channels, 8, size, size), small_integers(world, 16, channels, 3, 3, 3)
-            found = fn.conv3d(x.float().to(device_of(world)), kernel.float().to(device_of(world)), stride=stride, padding=1)
-            right &= same(found, fn.conv3d(x, kernel, stride=stride, padding=1))
-        return right
-
-    return work
-
-
-def rounding(rows: int, features: int, outputs: int) -> Step:
-    """A layer of BF16 with a bias: its error against float64 over that of rounding float64 once."""
-    variant = f"bf16_{rows}x{features}x{outputs}"
-
-    def work(world: World) -> Seen:
-        x, weight, bias = (
-            torch.randn(shape, generator=generator_of(world)).div(shape[-1] ** 0.25).to(BRAIN).to(device_of(world))
-            for shape in ((rows, features), (outputs, features), (outputs,)))
-        exact = fn.linear(x.double(), weight.double(), bias.double())
-        found = fn.linear(x, weight, bias)
-        ratio = float((found.double() - exact).norm() / (exact.to(BRAIN).double() - exact).norm())
-        world.trial.measure("error over one rounding, " + variant.replace("_", " "), ratio)
-        return ratio < 16
-
-    return Step("torch.nn.Linear", variant, work)
-
-
-def by_unit_matrix(rows: int) -> Callable[[World], Seen]:
-    def work(world: World) -> Seen:
-        numbers = small_integers(world, rows, 4096)
-        return same(fn.linear(numbers.half().to(device_of(world)), torch.eye(4096, dtype=HALF, device=device_of(world))), numbers)
-
-    return work
 
 
 def form(api: str, variant: str, call: Call, *shapes: Tuple[int, ...]) -> Step:
@@ -134,9 +94,6 @@ IMAGES, VOLUME = (2, 8, 6, 6), (1, 128, 17, 256, 256)
 ARMS: Dict[str, List[Step]] = {
     "conv3d_memory": [peak(name, VOLUME, 128, dtype) for name, dtype in (("fp32", SINGLE), ("bf16", BRAIN), ("fp16", HALF))],
     "conv3d_memory_of_training": [peak(f"fp32_{n}_backward", (1, 32, n, n, n), 16, SINGLE, True) for n in (96, 192)],
-    "conv3d_tf32": [Step(F + "conv3d", "tf32", whole_numbers_by_conv3d(True)), Step(F + "conv3d", "fp32", whole_numbers_by_conv3d(False))],
-    "linear_rounding": [rounding(*shape) for shape in ((500, 1536, 2048), (500, 1536, 8960), (500, 8960, 1536), (16, 8960, 1536))],
-    "linear_by_unit_matrix": [Step("torch.nn.Linear", "fp16_14x4096", by_unit_matrix(14), by_unit_matrix(16))],
     "strides_and_types": [
         form(F + "conv2d", "by_channels", lambda x, k: fn.conv2d(x, k), IMAGES, (4, 8, 3, 3)),
         form(F + "conv2d", "bf16_by_channels", lambda x, k: fn.conv2d(x.to(BRAIN), k.to(BRAIN)), IMAGES, (4, 8, 3, 3)),

@@ -12,10 +12,10 @@ import torch
 
 from framework_trials.cells import World, part_of
 from framework_trials.protocol import NotProvoked, mapped_files
-from framework_trials.pytorch_numbers import device_of, small_integers
+from framework_trials.pytorch_numbers import device_of, same, small_integers
 from framework_trials.upgrades.ground import Seen
 from framework_trials.upgrades.routes import by_route, cold_caches, rotated
-from framework_trials.upgrades.values import Tensor, alike, inputs_of
+from framework_trials.upgrades.values import Tensor, whole
 
 
 def own_kernel(world: World) -> Seen:
@@ -28,13 +28,14 @@ def own_kernel(world: World) -> Seen:
 
     library = torch.library.Library("aten", "IMPL")  # whose kernels go with it
     library.impl("bmm", product, "CPU" if device_of(world) == "cpu" else "CUDA")
-    a, b = inputs_of(world, "4x33x48 by 4x48x17")
-    return alike(torch.bmm(a.to(device_of(world)), b.to(device_of(world))), a @ b) and bool(calls)
+    a, b = whole((4, 33, 48), (4, 48, 17)).make(world)
+    return same(torch.bmm(a.to(device_of(world)), b.to(device_of(world))), a @ b) and bool(calls)
 
 
 def second_cublas(world: World) -> Seen:
     """A copy of PyTorch's cuBLAS, loaded by a path of its own, makes a handle; then PyTorch multiplies."""
-    first = by_route(world, "torch.mm", "65x96 by 96x80")
+    product = by_route("torch.mm", whole((65, 96), (96, 80)))[0].work
+    first = product(world)
     own = mapped_files("/libcublas.so")
     if not own:
         raise NotProvoked("PyTorch has loaded no cuBLAS as a library")
@@ -42,7 +43,7 @@ def second_cublas(world: World) -> Seen:
         other = ctypes.CDLL(shutil.copy(own[0], folder), mode=ctypes.RTLD_GLOBAL)
     handle = ctypes.c_void_p()
     status = other.cublasCreate_v2(ctypes.byref(handle)) or other.cublasDestroy_v2(handle)
-    return bool(first and by_route(world, "torch.mm", "65x96 by 96x80")), {"result": f"status {status}"}
+    return bool(first and product(world)), {"result": f"status {status}"}
 
 
 def driver_of_triton(_: World) -> Seen:
@@ -60,14 +61,14 @@ def group(world: World, backend: str, of_new: str) -> Seen:
         distributed.all_reduce(found, group=distributed.new_group([0], backend=of_new))
     finally:
         distributed.destroy_process_group()
-    return alike(found, wanted)
+    return same(found, wanted)
 
 
 def cold_and_warm(world: World) -> Seen:
     """Compiled twice with one cache: the second time the first one's graph is read."""
-    given, right = inputs_of(world, "2x8x1000x96 by 1000x48 by 1000x48"), True
+    given, right = whole((2, 8, 1000, 96), (1000, 48), (1000, 48)).make(world), True
     with cold_caches():
         for _ in range(2):
             torch.compiler.reset()
-            right = right and alike(torch.compile(rotated)(*(t.float().to(device_of(world)) for t in given)), rotated(*given))
+            right = right and same(torch.compile(rotated)(*(t.float().to(device_of(world)) for t in given)), rotated(*given))
     return right, {"result": "read" if torch._dynamo.utils.counters["inductor"]["fxgraph_cache_hit"] else "not read"}

@@ -1,29 +1,31 @@
 # SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Routes to the same numbers: compiled, captured, by autocast, in threads, by Triton. Rows of pytorch.json say which function, of what, in which
-type, by which route and with which arguments; the reference is the function in float64 on the host, unless REFERENCES has another one."""
+"""Routes to the same numbers: compiled, captured, by autocast, in threads, by Triton. A row says which function, of what, in which type, by
+which route and with which arguments; the reference is the function in float64 on the host, unless REFERENCES has another one."""
 from __future__ import annotations
 
 import contextlib
 import importlib
+import itertools
 import os
 import pydoc
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import Any, Callable, Dict, Iterator
+from typing import Any, Callable, Dict, Iterator, List, Sequence, Tuple, Union
 from unittest.mock import patch
 
 import torch
 
 from framework_trials.cells import World, part_of
 from framework_trials.protocol import NotProvoked
-from framework_trials.upgrades.ground import Seen
-from framework_trials.upgrades.values import INF, Tensor, alike, inputs_of, on_device
+from framework_trials.pytorch_numbers import device_of, same, small_integers
+from framework_trials.upgrades.ground import Seen, Step
+from framework_trials.upgrades.values import (
+    INF, NAN, Given, Tensor, around_448, denormals, few_ones, infinite_rows, matrix, nan_row, nan_values, on_device, random, system, whole)
 
 Op = Callable[..., Any]
-TYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16, "int8": torch.int8, "e4m3": getattr(torch, "float8_e4m3fn", None)}
-BRAIN = torch.bfloat16
+TYPES: Dict[str, Any] = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16, "int8": torch.int8, "e4m3": getattr(torch, "float8_e4m3fn", None)}
 
 
 # ---- functions ----
@@ -85,6 +87,7 @@ OWN: Dict[str, Op] = {
     "eigenvectors": eigenvectors,
     "pooled": lambda x: torch.nn.functional.avg_pool2d(torch.nn.functional.relu(x), 4, 2, 1).square(),
     "twice_and_one": lambda x: x * 2 + 1,
+    "by_one": lambda x: x @ torch.eye(len(x)).to(x),
     "fp8_by_the_largest": lambda x: (x / (x.abs().amax(-1, keepdim=True) / 512))[:, 1:].to(torch.float8_e4m3fn).float(),
     "fp8": lambda x: x.to(torch.float8_e4m3fn).float(),
 }
@@ -92,14 +95,36 @@ REFERENCES: Dict[str, Op] = {
     "torch.addmm": lambda c, a, b: a @ b,
     "torch._int_mm": torch.matmul,
     "torch.bmm": torch.matmul,
+    "pooled": lambda x: gradient(OWN["pooled"])(x),
     "eigenvectors": lambda a, b: torch.view_as_real(torch.stack([hermitian(a, b), torch.eye(a.shape[-1]).expand(a.shape).to(torch.complex128)])),
     # Of triton_kernels.py:
-    "turned": lambda x, y, z: (x @ y.T).T @ z,
     "three_dots": lambda a, b: 2 * (a @ a.T) @ (a @ b.T),
     "from_registers": torch.matmul,
-    "by_tf32x3": torch.matmul,
     "padded": lambda x: torch.nn.functional.pad(x, (0, 0, 0, 32 - len(x))),
 }
+
+
+# ---- oracles ----
+
+Oracle = Callable[[Tensor, Tensor, Callable[[float], None]], Seen]  # of what was found, and of the right result; it may measure a ratio
+EXACT: Oracle = lambda found, wanted, _: same(found, wanted.expand_as(found))  # there may be several of a kind
+IN_64THS: Oracle = lambda found, wanted, _: same(*((x * 64).round() / 64 for x in (found, wanted)))  # of what is nearly a whole number
+WITH_TYPE: Oracle = lambda found, wanted, _: (same(found, wanted), {"type": str(found.dtype)})
+TOLD: Oracle = lambda found, *_: (None, {"result": " ".join(str(value) for value in found.flatten().tolist())})  # nothing is right or wrong
+
+
+def kept(or_zeros: bool, found: Tensor, wanted: Tensor, _: Any) -> Seen:
+    """Denormals, which may become zeros: which of both is told."""
+    right, zeros = same(found, wanted), not bool(found.any())
+    return right or (zeros and or_zeros), {"result": "kept" if right else "zeros" if zeros else "other"}
+
+
+def near(found: Tensor, wanted: Tensor, measure: Callable[[float], None]) -> Seen:
+    """By the error over that of the right result rounded once."""
+    on_host = found.cpu()
+    ratio = float((on_host.double() - wanted).norm() / (wanted.to(on_host.dtype).double() - wanted).norm())
+    measure(ratio)
+    return ratio < 16
 
 
 # ---- routes ----
@@ -114,7 +139,7 @@ def cold_caches(**variables: str) -> Iterator[None]:
         yield
 
 
-def within(context: Callable[[Tensor], Any]) -> Callable[[Op], Op]:
+def inside(context: Callable[[Tensor], Any]) -> Callable[[Op], Op]:
     """What a function makes in a context for its first argument."""
 
     def by(op: Op) -> Op:
@@ -173,7 +198,7 @@ def by_channels(*given: Tensor) -> "list[Tensor]":
     return [t.contiguous(memory_format=torch.channels_last) for t in given]
 
 
-compiled = within(lambda _: cold_caches())
+compiled = inside(lambda _: cold_caches())
 ROUTES: Dict[str, Callable[[Op], Op]] = {
     "eager": lambda op: op,
     "compiled": lambda op: compiled(torch.compile(op, dynamic=False)),
@@ -182,54 +207,121 @@ ROUTES: Dict[str, Callable[[Op], Op]] = {
     "fullgraph": lambda op: torch.compile(op, fullgraph=True),
     "replayed": replayed,
     "threaded": threaded,
-    "autocast_fp16": within(lambda x: torch.autocast(x.device.type, torch.float16)),
-    "autocast_bf16": within(lambda x: torch.autocast(x.device.type, BRAIN)),
-    "rounded": lambda op: op,
+    "autocast_fp16": inside(lambda x: torch.autocast(x.device.type, torch.float16)),
+    "autocast_bf16": inside(lambda x: torch.autocast(x.device.type, torch.bfloat16)),
     "channels_last": lambda op: lambda *given: op(*by_channels(*given)),
     "cold_caches": compiled,
-    "without_cudnn": within(lambda _: torch.backends.cudnn.flags(enabled=False)),
+    "without_cudnn": inside(lambda _: torch.backends.cudnn.flags(enabled=False)),
+    "tf32": inside(lambda _: torch.backends.cudnn.flags(enabled=True, allow_tf32=True)),
+    "without_tf32": inside(lambda _: torch.backends.cudnn.flags(enabled=True, allow_tf32=False)),
 }
 
 
-def by_route(world: World, api: str, given: str, dtype: str = "fp32", route: str = "eager", named: "Dict[str, Any] | None" = None) -> Seen:
-    """Of several results the first one. What is nearly a whole number is rounded to it where the route says so. Denormals may become zero, which
-    is told, as is what there is no right result of."""
-    function: Any = OWN.get(api) or pydoc.locate(api)
-    if function is None:
-        raise NotProvoked(f"this PyTorch has no {api}")
-    arguments = {name: TYPES.get(value, value) if name.endswith("dtype") else value for name, value in (named or {}).items()}
-    inputs = inputs_of(world, given)
-    found = ROUTES[route](partial(function, **arguments))(*(on_device(world, t, TYPES[dtype]) for t in inputs))
-    reference = REFERENCES.get(api) or partial(function, **arguments)
-    wanted = (gradient(reference) if route.endswith("gradient") else reference)(*(t.double() for t in inputs))
-    found, wanted = (x[0] if isinstance(x, tuple) else x for x in (found, wanted))
-    if given.startswith("random"):
-        error = float((found.cpu().double() - wanted).square().mean().sqrt() / torch.finfo(found.dtype).eps)
-        world.trial.measure(f"error over one rounding, {api} of {given}, {route}", error)
-        return error < 4
-    if given.startswith("beyond"):
-        return None, {"result": " ".join(str(value) for value in found.flatten().tolist())}
-    if route == "rounded":
-        found, wanted = ((x * 64).round() / 64 for x in (found, wanted))
-    right = alike(found, wanted)
-    if given.startswith("denormals"):
-        zeros = not bool(found.any())
-        return right or (zeros and "-149" in given), {"result": "kept" if right else "zeros" if zeros else "other"}
-    return (right, {"type": str(found.dtype)}) if route.startswith("autocast") else right
+# Where the eager call may fail, too, or would leave what the route must not find.
+WITHOUT_CONTROL = ("eager", "compiled_gradient", "cold_caches", "no_compiler", "tf32", "without_tf32")
 
 
-def by_triton(world: World, kernel: str, given: str, dtype: str, *constants: int) -> Seen:
-    """A kernel of triton_kernels.py: of many programs that do the same, the last of many launches."""
+def step(api: str, function: str, given: Given, dtype: str, route: str, oracle: Oracle, named: Dict[str, Any]) -> Step:
+    """Control: the eager call."""
+    words = [function, given.name, dtype]
+
+    def work(world: World, route: str = route) -> Seen:
+        op: Any = OWN.get(function) or pydoc.locate(function)
+        if op is None:
+            raise NotProvoked(f"this PyTorch has no {function}")
+        op, inputs = partial(op, **named), given.make(world)
+        found = ROUTES[route](op)(*(on_device(world, t, TYPES[dtype]) for t in inputs))
+        wanted = REFERENCES.get(function, op)(*(t.double() for t in inputs))
+        found, wanted = (x[0] if isinstance(x, tuple) else x for x in (found, wanted))
+        return oracle(found, wanted, partial(world.trial.measure, "error over one rounding, " + " ".join([*words, route])))
+
+    return Step(api, "_".join([*words[api == function :], route]), work, None if route in WITHOUT_CONTROL else partial(work, route="eager"))
+
+
+def by_route(
+    functions: str, given: Union[Given, Sequence[Given]], types: str = "fp32", routes: str = "eager", oracle: Oracle = EXACT, api: str = "", **named: Any,
+) -> List[Step]:
+    """A step for each function, inputs, type and route. A function of OWN is one of torch.compile, or of `api`; of several results the first
+    one is looked at."""
+    every = itertools.product(functions.split(), [given] if isinstance(given, Given) else given, types.split(), routes.split())
+    return [step(api or ("torch.compile" if f in OWN else f), f, inputs, dtype, route, oracle, named) for f, inputs, dtype, route in every]
+
+
+def by_triton(kernel: str, given: Given, dtype: str, *constants: Any, memory: bool = False) -> Step:
+    """A kernel of triton_kernels.py: of many programs that do the same, the last of many launches. `memory`: what a program shares is told."""
     programs, times = 64, 20
-    part_of("triton")
-    kernels = part_of("framework_trials.upgrades.triton_kernels")
-    inputs = inputs_of(world, given)
-    wanted = REFERENCES[kernel](*inputs)
-    on_device = [on_device(world, t, TYPES[dtype]) for t in inputs]
-    torch.cuda.set_device(on_device[0].device)
-    with cold_caches():
-        for _ in range(times):
-            found = torch.full((programs, *wanted.shape), INF, device=on_device[0].device)
-            made = getattr(kernels, kernel)[(programs,)](*on_device, found, *constants, num_warps=4)
-    right = alike(found, wanted.expand(programs, *wanted.shape))
-    return (right, {"result": f"{made.metadata.shared} bytes shared"}) if kernel == "by_tf32x3" else right
+
+    def work(world: World) -> Seen:
+        part_of("triton")
+        kernels = part_of("framework_trials.upgrades.triton_kernels")
+        inputs = given.make(world)
+        wanted = REFERENCES[kernel](*inputs)
+        there = [on_device(world, t, TYPES[dtype]) for t in inputs]
+        torch.cuda.set_device(there[0].device)
+        with cold_caches():
+            for _ in range(times):
+                found = torch.full((programs, *wanted.shape), INF, device=there[0].device)
+                made = getattr(kernels, kernel)[(programs,)](*there, found, *constants, num_warps=4)
+        return same(found, wanted.expand_as(found)), {"result": f"{made.metadata.shared} bytes shared"} if memory else {}
+
+    return Step("triton.jit", "_".join(map(str, (kernel, given.name, dtype, *constants))), work)
+
+
+# ---- rows ----
+
+F, BOTH, ALL = "torch.nn.functional.", "fp32 bf16", "fp32 fp16 bf16"
+IMAGES = whole((2, 8, 33, 33), (16, 8, 3, 3))
+CALLS: List[Tuple[str, Given, Dict[str, Any]]] = [
+    ("torch.mm", whole((65, 96), (96, 80)), {}), ("torch.bmm", whole((4, 33, 48), (4, 48, 17)), {}),
+    (F + "linear", whole((14, 512), (256, 512)), {}), (F + "conv2d", IMAGES, {"padding": 1}),
+    (F + "mse_loss", whole((64, 64), (64, 64)), {}), ("torch.sum", whole((64, 100)), {"dim": -1}),
+]
+NANS, NEGATIVE = Given("nan_values", nan_values), Given("negative_nan_values", lambda world: nan_values(world, -NAN))
+
+ARMS: Dict[str, List[Step]] = {
+    "denormals": [each for given, oracle in [(denormals(exponent), partial(kept, exponent == -149)) for exponent in (-126, -149)] for each in (
+        *by_route("torch.clone", given, oracle=oracle), *by_route("torch.add", given, oracle=oracle, other=0),
+        *by_route("torch.mul", given, oracle=oracle, other=1), *by_route("by_one", given, oracle=oracle, api="torch.mm"))],
+    "nan_in_a_row": by_route("torch.matmul torch.bmm", Given("nan_row", nan_row), BOTH),
+    "nan_and_beta_0": by_route("torch.addmm", Given("nan_sum", lambda world: (torch.full((65, 80), NAN), *CALLS[0][1].make(world))), BOTH, beta=0),
+    "nan_wins": [
+        *by_route("torch.amax torch.argmax torch.cummax", NANS, ALL, dim=-1), *by_route("torch.clamp", NANS, ALL, min=1, max=9),
+        *by_route("torch.sort", [NANS, NEGATIVE], ALL, dim=-1), *by_route("torch.topk", [NANS, NEGATIVE], ALL, k=2)],
+    "rows_of_infinity": by_route("torch.softmax torch.logsumexp", Given("infinite_rows", infinite_rows), BOTH, dim=-1),
+    "compiled_fp8_cast": [
+        *by_route("fp8_by_the_largest", Given("around_448", around_448), routes="compiled"),
+        *by_route("fp8", Given("beyond_448", lambda _: (torch.tensor([465.0, 480, INF]),)), routes="compiled", oracle=TOLD)],
+    "compiled_rotary": by_route("rotated", [whole((2, 8, 1000, n), (1000, n // 2), (1000, n // 2)) for n in (64, 96)], BOTH, "compiled"),
+    "compiled_stride_3": by_route("woven", [whole((n, 257, 64)) for n in (2, 3)], "bf16", "compiled"),
+    "compiled_bmm_out_dtype": by_route(
+        "torch.bmm", Given("large_sums", lambda world: [small_integers(world, 1, 1024, 1024) + 3 for _ in range(2)]), "fp16", "compiled",
+        out_dtype=torch.float32),
+    "compile_disabled": by_route("twice_and_one", whole((100,)), routes="fullgraph"),
+    "compiled_pooling": by_route("pooled", [whole((16, 64, n, n)) for n in (16, 112)], routes="compiled_gradient"),
+    "compiled_window": by_route("window", [random((1024, n, 32), (n, n)) for n in (64, 49)], "bf16", "compiled", near),
+    "compiled_graphs": by_route("six_turns", whole((8, 16), (1, 16)), routes="reduce_overhead"),
+    "replayed_products": [each for function, given, named in CALLS[:4] for each in by_route(function, given, "fp16", "replayed", **named)],
+    "autocast": [each for function, given, named in CALLS for each in by_route(
+        function, given, routes="autocast_fp16 autocast_bf16", oracle=WITH_TYPE, **named)],
+    "streams_of_threads": by_route("torch.mm", Given("few_ones", few_ones), "bf16", "threaded"),
+    "int8_product": by_route("torch._int_mm", [whole((rows, 64), (64, 48)) for rows in (32, 33, 17, 16)], "int8"),
+    "linear_rounding": by_route(F + "linear", [random((rows, k), (n, k), (n,)) for rows, k, n in (
+        (500, 1536, 2048), (500, 1536, 8960), (500, 8960, 1536), (16, 8960, 1536))], "bf16", oracle=near),
+    "eigenvectors": by_route("eigenvectors", [whole((batch, n, n), (batch, n, n)) for batch, n in ((1, 40), (512, 40), (8, 17), (2, 40))],
+                             oracle=IN_64THS, api="torch.linalg.eigh"),
+    "unimodular": [
+        *by_route("torch.linalg.inv torch.linalg.det", [matrix(n) for n in (32, 33, 512)], oracle=IN_64THS),
+        *by_route("torch.linalg.solve", [system(n) for n in (32, 33, 512)], oracle=IN_64THS)],
+    "triton_three_dots": [by_triton("three_dots", Given("bits", lambda world: [
+        small_integers(world, rows, 128).abs() % 2 for rows in (64, 32)]), "bf16", 64, 128, 32)],
+    "triton_from_registers": [by_triton("from_registers", whole((64, 64 * parts), (64 * parts, 64)), "bf16", 64, parts, "tf32") for parts in (1, 8)],
+    "triton_tf32x3": [by_triton("from_registers", whole((n, n), (n, n)), "fp32", n, 1, "tf32x3", memory=True) for n in (32, 64)],
+    "triton_fp8_padded": [by_triton("padded", whole((rows, 32)), "e4m3", rows, 32) for rows in (32, 24)],
+    "no_compiler": by_route("torch.bmm", whole((1, 32, 1), (1, 1, 7)), routes="cold_caches"),
+    "cold_caches": by_route("torch.bmm", whole((1, 32, 1), (1, 1, 7)), routes="cold_caches"),
+    "no_cudnn": by_route(F + "conv2d", IMAGES, routes="without_cudnn", padding=1),
+    "channels_last": by_route(F + "conv2d", [whole((2, 64, 33, 33), (32, 64, 3, 3)), whole((2, 3, 64, 64), (8, 3, 3, 3))], ALL, "channels_last", padding=1),
+    "conv3d_tf32": [each for n, channels, stride in ((8, 8, 1), (9, 16, 2), (16, 64, 1), (17, 32, 1), (31, 16, 1), (32, 32, 2), (33, 16, 1))
+                    for each in by_route(F + "conv3d", whole((2, channels, 8, n, n), (16, channels, 3, 3, 3)), routes="tf32 without_tf32",
+                                         stride=stride, padding=1)],
+}

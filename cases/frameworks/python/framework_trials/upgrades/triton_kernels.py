@@ -7,14 +7,6 @@ import triton.language as tl
 
 
 @triton.jit
-def turned(x, y, z, out, n: tl.constexpr):
-    i = tl.arange(0, n)
-    at = i[:, None] * n + i[None, :]
-    first = tl.dot(tl.load(x + at), tl.trans(tl.load(y + at))).to(tl.float16)
-    tl.store(out + tl.program_id(0) * n * n + at, tl.dot(tl.trans(first), tl.load(z + at)))
-
-
-@triton.jit
 def three_dots(a, b, out, rows: tl.constexpr, inner: tl.constexpr, columns: tl.constexpr):
     i, j, k = tl.arange(0, rows), tl.arange(0, columns), tl.arange(0, inner)
     x = tl.load(a + i[:, None] * inner + k[None, :])
@@ -25,20 +17,13 @@ def three_dots(a, b, out, rows: tl.constexpr, inner: tl.constexpr, columns: tl.c
 
 
 @triton.jit
-def from_registers(a, b, out, n: tl.constexpr, parts: tl.constexpr):
+def from_registers(a, b, out, n: tl.constexpr, parts: tl.constexpr, precision: tl.constexpr):
     i = tl.arange(0, n)
     total = tl.zeros((n, n), tl.float32)
     for part in tl.range(parts, num_stages=4):
         left = tl.load(a + i[:, None] * n * parts + (part * n + i)[None, :]) * 1.0
-        total = tl.dot(left.to(b.dtype.element_ty), tl.load(b + (part * n + i)[:, None] * n + i[None, :]), total)
+        total = tl.dot(left.to(b.dtype.element_ty), tl.load(b + (part * n + i)[:, None] * n + i[None, :]), total, input_precision=precision)
     tl.store(out + tl.program_id(0) * n * n + i[:, None] * n + i[None, :], total)
-
-
-@triton.jit
-def by_tf32x3(a, b, out, n: tl.constexpr, inner: tl.constexpr):
-    i, k = tl.arange(0, n), tl.arange(0, inner)
-    found = tl.dot(tl.load(a + i[:, None] * inner + k[None, :]), tl.load(b + k[:, None] * n + i[None, :]), input_precision="tf32x3")
-    tl.store(out + tl.program_id(0) * n * n + i[:, None] * n + i[None, :], found)
 
 
 @triton.jit
