@@ -8,7 +8,7 @@ from functools import partial
 from typing import Dict, List
 
 from framework_trials.cells import spawned
-from framework_trials.upgrades import arguments, beside, beyond, hosts, routes, values
+from framework_trials.upgrades import arguments, beyond, hosts, properties, routes, values
 from framework_trials.upgrades.ground import Step
 
 GROUP = "torch.distributed.init_process_group"
@@ -24,6 +24,6 @@ HOSTS: Dict[str, List[Step]] = {
     "warm_cache": [Step("torch.compile", "warm_cache", hosts.cold_and_warm)],
 }
 ARMS: Dict[str, Dict[str, List[Step]]] = {
-    "upgrades": {**arguments.ARMS, **beside.ARMS, **values.ARMS, **routes.ARMS, **HOSTS},
+    "upgrades": {**arguments.ARMS, **properties.ARMS, **values.ARMS, **routes.ARMS, **HOSTS},
     "upgrades_beyond": beyond.ARMS,
 }

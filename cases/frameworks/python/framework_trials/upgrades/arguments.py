@@ -51,8 +51,8 @@ def argument(
 
 
 def dropped(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, p: float) -> torch.Tensor:
-    of = fn.scaled_dot_product_attention
-    return ((of(q, k, v, dropout_p=p) - of(q, k, v)).abs() > 1e-3).any().double()
+    attention = fn.scaled_dot_product_attention
+    return ((attention(q, k, v, dropout_p=p) - attention(q, k, v)).abs() > 1e-3).any().double()
 
 
 def padded_by(x: torch.Tensor, weight: torch.Tensor, mode: Any) -> Any:

@@ -123,15 +123,15 @@ def attention(backend: str, extents: Tuple[int, int, int], score: float = 0.0, l
         elif left is not None:
             mask = torch.ones(rows, keys, dtype=torch.bool, device=device)
             mask[3, left:] = False
-        said: List[warnings.WarningMessage] = []
+        warned: List[warnings.WarningMessage] = []
         kernel = backends.sdpa_kernel(getattr(backends.SDPBackend, backend.upper() + "_ATTENTION" * (backend != "math")))
         try:
-            with kernel, warnings.catch_warnings(record=True) as said:
+            with kernel, warnings.catch_warnings(record=True) as warned:
                 warnings.simplefilter("always")
                 out = torch.nn.functional.scaled_dot_product_attention(q, k, v, attn_mask=mask, scale=0.125)
         finally:
-            if said:
-                world.trial.note("warnings", "; ".join(str(warning.message) for warning in said))
+            if warned:
+                world.trial.note("warnings", "; ".join(str(warning.message) for warning in warned))
         out.backward(back.to(dtype).to(device))
         return [out.detach(), *(t.grad for t in (*leaves, mask) if t is not None and t.grad is not None)]
 

@@ -16,7 +16,7 @@ HALF, BRAIN, SINGLE = torch.float16, torch.bfloat16, torch.float32
 F = "torch.nn.functional."
 
 
-def made(world: World, *shape: int, dtype: torch.dtype = SINGLE) -> torch.Tensor:
+def operand(world: World, *shape: int, dtype: torch.dtype = SINGLE) -> torch.Tensor:
     return small_integers(world, *shape).to(dtype).to(device_of(world))
 
 
@@ -24,7 +24,7 @@ def raising(call: Call) -> Callable[[World], Seen]:
     """With a matrix of 4x6; whatever it raises is compared."""
 
     def work(world: World) -> Seen:
-        call(made(world, 4, 6))
+        call(operand(world, 4, 6))
         if torch.cuda.is_initialized():
             torch.cuda.synchronize()
         return None
@@ -55,7 +55,7 @@ def form(api: str, variant: str, call: Call, *shapes: Tuple[int, ...]) -> Step:
     """Strides and type of what the call makes; of a 4D operand by channels."""
 
     def work(world: World) -> Seen:
-        operands = [made(world, *shape) for shape in shapes]
+        operands = [operand(world, *shape) for shape in shapes]
         found = call(*(x.to(memory_format=torch.channels_last) if x.dim() == 4 else x for x in operands))
         return None, {"strides": list(found.stride()), "type": str(found.dtype)}
 
