@@ -7,6 +7,7 @@
 #include "harness/system/library_file.hpp"
 #include "harness/system/process.hpp"
 #include "reports/base/json_input.hpp"
+#include "reports/judge/comparison.hpp"
 #include "reports/model/frameworks.hpp"
 
 #include <fmt/format.h>
@@ -227,6 +228,8 @@ std::vector<std::string> python_environment::doubts() const {
                                   is.value("version", std::string("without a version")),
                                   is.value("file", std::string()), line));
   }
+  for (const std::string& line : imported_doubts({{"python", *found_}}))
+    lines.push_back(fmt::format("{}: {}", python_.string(), line));
   return lines;
 }
 

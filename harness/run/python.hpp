@@ -43,7 +43,7 @@ class python_environment {
   [[nodiscard]] const std::map<std::string, std::string>& no_gpu() const { return no_gpu_; }
   /// What the import of a family found (framework_trials/identity.py); {} where none was imported.
   [[nodiscard]] nlohmann::json identity(const std::string& family) const;
-  /// A line for each framework of which the environment has another copy, or other metadata.
+  /// A line for each framework of which the environment has another copy, or other metadata; and imported_doubts().
   [[nodiscard]] std::vector<std::string> doubts() const;
   /// Folder of the cuBLAS that an imported framework has loaded, else of this Python's own (wheel or conda); "" without one: frameworks then use what the loader finds.
   [[nodiscard]] std::string cublas() const;

@@ -5,8 +5,10 @@
 #include "reports/base/json_fields.hpp"
 #include "reports/judge/library_files.hpp"
 #include "reports/model/cell_name.hpp"
+#include "reports/model/frameworks.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <fnmatch.h>
 
@@ -64,6 +66,11 @@ std::map<std::string, std::string> values_of(const nlohmann::json& stack) {
   if (!stack.is_object() || stack.empty()) return values;
   const nlohmann::json flat = stack.flatten();
   for (const auto& [path, value] : flat.items()) values[path.substr(1)] = text_of(value);
+  for (const python_framework& f : python_frameworks)
+    if (values.contains(fmt::format("python/frameworks/{}/unmet/0", f.name)))
+      for (const std::string& version :
+           {fmt::format("keys/{}", f.name), fmt::format("python/packages/{}", f.package)})
+        if (values.contains(version)) values[version] += " with other packages";
   return values;
 }
 
@@ -78,7 +85,8 @@ void add_imported(const std::string& path, std::vector<std::string> values,
   } else {
     const bool lacks = std::ranges::count(values, std::string()) > 0;
     if (lacks || std::ranges::adjacent_find(values, std::ranges::not_equal_to()) == values.end()) return;
-    if (path.ends_with("/file") || path.ends_with("/path") || path.find("/shadowed/") != path.npos) return;
+    for (const char* not_compared : {"/file", "/path", "/shadowed/", "/unmet/", "/refused/"})
+      if (path.find(not_compared) != path.npos) return;
     if (path.ends_with(build_id))
       name.erase(name.size() - build_id.size()).replace(name.find(libraries), libraries.size(), "/");
   }
@@ -164,6 +172,26 @@ judgement compare_arms(const arm_result* before, const arm_result* now) {
 
 bool is_same(verdict v) {
   return as_expected(v) || v == verdict::not_provoked;
+}
+
+std::vector<std::string> imported_doubts(const nlohmann::json& stack) {
+  std::vector<std::string> lines;
+  const auto imported = nlohmann::json::json_pointer("/python/frameworks");
+  for (const python_framework& f : python_frameworks) {
+    if (!stack.is_object() || !stack.contains(imported / std::string(f.name))) continue;
+    const nlohmann::json& is = stack.at(imported / std::string(f.name));
+    const std::string name = fmt::format("{} {}", f.package, is.value("version", "without a version"));
+    const auto unmet = is.value("unmet", std::vector<std::string>());
+    constexpr std::size_t enough = 2;
+    const std::span<const std::string> first(unmet.data(), std::min(unmet.size(), enough));
+    if (!unmet.empty())
+      lines.push_back(fmt::format(
+          "{} runs with other packages than it pins: {}{}", name, fmt::join(first, "; "),
+          unmet.size() > enough ? fmt::format("; and {} more", unmet.size() - enough) : std::string()));
+    for (const auto& member : is.value("refused", std::vector<std::string>()))
+      lines.push_back(fmt::format("{} does not say its {}: {}", name, member, is.value(member, "")));
+  }
+  return lines;
 }
 
 std::vector<stack_difference> stack_differences(std::span<const record> records) {
@@ -252,7 +280,8 @@ comparison compare(std::span<const record> records, const comparison_terms& term
   std::vector<std::set<std::string>> unproved;  // cases, of each record
   for (const record& r : records) {
     const auto letter = static_cast<char>('a' + std::min<std::size_t>(all.records.size(), 25));
-    all.records.push_back({.role = std::string(1, letter), .label = stack_label(r)});
+    all.records.push_back(
+        {.role = std::string(1, letter), .label = stack_label(r), .doubts = imported_doubts(*r.stack)});
     std::set<std::string>& cases = unproved.emplace_back();
     for (const case_result& c : r.cases)
       if (control_failed(c)) cases.insert(c.name);

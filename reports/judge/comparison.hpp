@@ -6,6 +6,8 @@
 #include "reports/judge/judge.hpp"
 #include "reports/model/record.hpp"
 
+#include <nlohmann/json_fwd.hpp>
+
 #include <cstddef>
 #include <filesystem>
 #include <functional>
@@ -30,6 +32,9 @@ struct stack_difference {
   std::string name;  ///< "cublas", "cublas: search path", or a path: "environment/LD_LIBRARY_PATH"
   std::vector<std::string> values;
 };
+/// A line for each framework of a stack that runs with other packages than its release pins, or does not say what it runs with. A difference
+/// of stacks says so of its version, too: the release is not all that ran.
+std::vector<std::string> imported_doubts(const nlohmann::json& stack);
 /// In this order: facts of the libraries' files (file_differences()), packages of Python, keys that conditions can name, other values that repeat no key.
 std::vector<stack_difference> stack_differences(std::span<const record> records);
 
@@ -58,8 +63,9 @@ struct compared_arm {
 };
 
 struct compared_record {
-  std::string role{}, label{};  ///< "a", or "candidate" in a gate; "cuBLAS 13.1.0, NVIDIA H200"
-  std::size_t observed = 0;     ///< arms
+  std::string role{}, label{};        ///< "a", or "candidate" in a gate; "cuBLAS 13.1.0, NVIDIA H200"
+  std::size_t observed = 0;           ///< arms
+  std::vector<std::string> doubts{};  ///< imported_doubts()
 };
 
 struct comparison {

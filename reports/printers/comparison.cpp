@@ -99,6 +99,7 @@ void print_comparison(std::ostream& out, const comparison& all, const std::strin
   table_row head{"of the stack"};
   for (const compared_record& r : all.records) {
     page.line(fmt::format("{}: {}: {} observed", r.role, r.label, plural(r.observed, "arm")));
+    for (const std::string& doubt : r.doubts) page.line(fmt::format("{}: {}", r.role, doubt));
     head.push_back(r.role);
   }
   std::vector<table_row> rows;
@@ -162,8 +163,10 @@ nlohmann::json to_json(const comparison& all) {
   nlohmann::json records = nlohmann::json::array(), stacks = nlohmann::json::array(),
                  arms = nlohmann::json::array(), counts = nlohmann::json::object();
   const std::vector<exit_reason> reasons = exit_reasons(all);
-  for (const compared_record& r : all.records)
+  for (const compared_record& r : all.records) {
     records.push_back({{"role", r.role}, {"label", r.label}, {"observed", r.observed}});
+    if (!r.doubts.empty()) records.back()["doubts"] = r.doubts;
+  }
   for (const stack_difference& d : all.stacks) stacks.push_back({{"name", d.name}, {"values", d.values}});
   for (const compared_arm& a : all.arms) {
     if (!is_same(a.found.v)) counts[to_string(a.found.v)] = counts.value(to_string(a.found.v), 0) + 1;

@@ -288,8 +288,45 @@ TEST_F(python_with_libraries, has_what_a_library_refuses_to_say) {
       "            raise RuntimeError('compiled against 9.24')\n",
       "first");
   setenv("PYTHONPATH", (folder.path() / "first").c_str(), 1);
-  EXPECT_EQ(environment().identity("pytorch").value("cudnn", ""), "RuntimeError: compiled against 9.24");
-  EXPECT_FALSE(environment().identity("pytorch").contains("nccl"));
+  const auto found = environment();
+  EXPECT_EQ(found.identity("pytorch").value("cudnn", ""), "RuntimeError: compiled against 9.24");
+  EXPECT_FALSE(found.identity("pytorch").contains("nccl"));
+  EXPECT_THAT(found.doubts(),
+              testing::ElementsAre(
+                  EndsWith(": torch 2.14.1 does not say its cudnn: RuntimeError: compiled against 9.24")));
+}
+
+TEST_F(python, that_has_other_packages_than_the_imported_one_pins_is_doubted) {
+  const auto package = [&](const std::string& name, const std::string& version, const std::string& more) {
+    write("pack/" + name + "-" + version + ".dist-info/METADATA",
+          "Metadata-Version: 2.1\nName: " + name + "\nVersion: " + version + "\n" + more);
+  };
+  release("pack", "2.14.1+cu130", "2.14.1");
+  setenv("PYTHONPATH", (folder.path() / "pack").c_str(), 1);
+  package(
+      "torch", "2.14.1",
+      "Requires-Dist: nvidia-cudnn-cu13==9.24.0.1; platform_system == \"Linux\"\n"
+      "Requires-Dist: triton (==3.8.0) ; python_version >= '3.8' and extra != 'x'\n"
+      "Requires-Dist: cuda-toolkit[cublas,nvtx]==13.0.2\nRequires-Dist: there==1.0\n"
+      "Requires-Dist: absent==1; sys_platform == 'win32'\nRequires-Dist: absent==1; python_version < '3.2'\n"
+      "Requires-Dist: extra==1; extra == 'more'\nRequires-Dist: absent>=1\nRequires-Dist: absent===1\n");
+  package("nvidia-cudnn-cu13", "9.19.0.56", "");
+  package("there", "1", "");
+  package("cuda-toolkit", "13.0.2",
+          "Requires-Dist: nvidia-cublas==13.1.*; extra == 'cublas'\n"
+          "Requires-Dist: nvidia-nvtx==13.0.*; extra == 'nvtx'\nRequires-Dist: other==1; extra == 'other'\n");
+  package("nvidia-cublas", "13.10.0.1", "");
+  package("nvidia-nvtx", "13.0.85", "");
+  const auto found = environment();
+  EXPECT_EQ(
+      found.identity("pytorch")["unmet"],
+      (nlohmann::json{"nvidia-cudnn-cu13==9.24.0.1: 9.19.0.56 is installed", "triton==3.8.0: not installed",
+                      "nvidia-cublas==13.1.*: 13.10.0.1 is installed"}));
+  EXPECT_THAT(found.doubts(),
+              testing::ElementsAre(HasSubstr(": torch 2.14.1+cu130 runs with other packages than it pins: "
+                                             "nvidia-cudnn-cu13==9.24.0.1: 9.19.0.56 is installed; ")));
+  release("pack", "2.14.2", "");
+  EXPECT_FALSE(environment().identity("pytorch").contains("unmet")) << "the pins are of another version";
 }
 
 TEST_F(python_with_libraries, of_a_torch_that_is_not_imported_is_refused) {

@@ -289,6 +289,31 @@ TEST(stack_differences, of_what_was_imported_are_told_once) {
   EXPECT_EQ(names(old, of("2", "10", {{"triton", "3"}}, "9")), list()) << "it did not say";
 }
 
+TEST(stack_differences, call_no_version_the_release_whose_pins_are_not_met) {
+  const auto of = [](nlohmann::json more) {
+    record r;
+    more["version"] = "2.14.1+cu130";
+    *r.stack = {{"keys", {{"pytorch", "2.14.1"}}},
+                {"python", {{"packages", {{"torch", "2.14.1"}}}, {"frameworks", {{"pytorch", more}}}}}};
+    return r;
+  };
+  const record pure = of({}),
+               mixed = of({{"unmet", {"a==2: 1 is installed", "b==1: not installed", "c==1: 2"}},
+                           {"refused", {"cudnn"}},
+                           {"cudnn", "RuntimeError: 9.19"}});
+  const auto found = stack_differences(std::array{pure, mixed});
+  ASSERT_EQ(found.size(), 2U);
+  EXPECT_EQ(found[0].name, "torch");
+  EXPECT_EQ(found[0].values, (std::vector<std::string>{"2.14.1", "2.14.1 with other packages"}));
+  EXPECT_EQ(found[1].values[1], "2.14.1 with other packages");
+  const comparison all = compare(std::array{pure, mixed});
+  EXPECT_THAT(all.records[0].doubts, testing::IsEmpty());
+  EXPECT_THAT(all.records[1].doubts,
+              testing::ElementsAre("torch 2.14.1+cu130 runs with other packages than it pins: a==2: 1 is "
+                                   "installed; b==1: not installed; and 1 more",
+                                   "torch 2.14.1+cu130 does not say its cudnn: RuntimeError: 9.19"));
+}
+
 // What the committed records show: they are not the same, and each is the same as itself.
 TEST(committed_records, differ_from_each_other_and_not_from_themselves) {
   const std::filesystem::path recorded{CUFAULT_RECORDED};

@@ -42,13 +42,8 @@ def tell(text: str) -> None:
 
 
 def packages() -> Dict[str, str]:
-    """Where two folders of sys.path have a package, the version in the first one: what an import finds."""
-    found: Dict[str, str] = {}
-    for distribution in metadata.distributions():
-        name = (distribution.metadata["Name"] or "").lower().replace("_", "-")
-        if name in PACKAGES or name.startswith(PREFIXES):
-            found.setdefault(name, distribution.version)
-    return dict(sorted(found.items()))
+    found = identity.distributions().items()
+    return {name: each.version for name, each in sorted(found) if name in PACKAGES or name.startswith(PREFIXES)}
 
 
 def cublas_folder() -> str:
