@@ -8,6 +8,7 @@
 #include "harness/system/process.hpp"
 #include "reports/judge/comparison.hpp"
 #include "reports/model/frameworks.hpp"
+#include "reports/printers/summary.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ostream.h>
@@ -17,70 +18,70 @@
 #include <array>
 #include <chrono>
 #include <iostream>
+#include <map>
 #include <utility>
 
 namespace cufault {
 namespace {
 
-/// Why the framework of a Python cannot be compared with that of the other; "" if it can.
-std::string what_breaks(const python_environment& python, const python_environment& other,
-                        const std::string& family) {
-  if (const std::string& why = python.imports().at(family); !why.empty()) return why;
-  const auto none = python.no_gpu().find(family), there = other.imports().find(family);
-  const bool other_has =
-      there != other.imports().end() && there->second.empty() && !other.no_gpu().contains(family);
-  return none != python.no_gpu().end() && other_has ? none->second : std::string();
+bool runs_without_gpu(const std::vector<selected_case>& selected, const std::string& family) {
+  return std::ranges::any_of(selected, [&](const selected_case& s) {
+    return s.what->name.starts_with(family + ".") && std::ranges::any_of(s.arms, [](const arm* a) {
+             return a->needs == need::host && a->kind != arm_kind::control;
+           });
+  });
 }
 
-bool needs_no_gpu(const selected_case& s) {
-  return std::ranges::any_of(
-      s.arms, [](const arm* a) { return a->needs == need::host && a->kind != arm_kind::control; });
-}
-
-/// A baseline proves something only where each of its frameworks can be compared, and one of them can run.
-void require_baseline(const python_environment& python, const python_environment& candidate,
-                      const std::vector<selected_case>& selected, const std::filesystem::path& path) {
-  std::string idle = "it has no framework of the cases that are to run";
+/// Why no framework of a Python can be compared with that of the other; "" if one can. Of a baseline, which proves something only where each
+/// can, why one cannot.
+std::string why_not(const python_environment& python, const python_environment& other,
+                    const std::vector<selected_case>& selected, bool is_baseline) {
+  std::string why = is_baseline ? "it has no framework of the cases that are to run"
+                                : "it has no framework that the baseline has";
   bool any = false;
-  for (const auto& imported : python.imports()) {
-    const std::string& family = imported.first;  // a lambda below takes it
-    if (const std::string why = what_breaks(python, candidate, family); !why.empty())
-      throw usage_error(fmt::format("--baseline-python {}: {}; repair it, or name cases of other frameworks",
-                                    path.string(), why));
-    const auto none = python.no_gpu().find(family);
-    if (none == python.no_gpu().end() || std::ranges::any_of(selected, [&](const selected_case& s) {
-          return s.what->name.starts_with(family + ".") && needs_no_gpu(s);
-        }))
-      any = true;
-    else
-      idle = none->second;
+  for (const auto& [family, imported] : python.imports()) {
+    const auto there = other.imports().find(family), none = python.no_gpu().find(family);
+    if (!is_baseline && there == other.imports().end()) continue;
+    const bool other_has_gpu =
+        there != other.imports().end() && there->second.empty() && !other.no_gpu().contains(family);
+    std::string here = imported;
+    if (here.empty() && none != python.no_gpu().end() &&
+        (other_has_gpu || !runs_without_gpu(selected, family)))
+      here = none->second;
+    if (is_baseline && (!imported.empty() || (!here.empty() && other_has_gpu)))
+      return here + "; repair it, or name cases of other frameworks";
+    any = any || here.empty();
+    if (!here.empty()) why = here;
   }
-  if (!any) throw usage_error(fmt::format("--baseline-python {}: {}", path.string(), idle));
+  return any ? std::string() : why;
 }
 
-/// Where nothing that the baseline has can be compared, nothing has to run. The reason of one of them.
-void require_candidate(const python_environment& python, const python_environment& baseline,
-                       const std::filesystem::path& path) {
-  std::string why = "it has no framework that the baseline has";
-  for (const auto& [family, _] : baseline.imports()) {
-    if (!python.imports().contains(family)) continue;
-    why = what_breaks(python, baseline, family);
-    if (why.empty()) return;
-  }
-  throw usage_error(fmt::format("gate: FAILED: --candidate-python {}: {}", path.string(), why), exit_gate);
+/// What names a build, without its place: two copies of one have the same.
+nlohmann::json build_of(nlohmann::json stack, const std::string& family) {
+  nlohmann::json is = stack["frameworks"][family], ids;
+  for (const auto& [name, library] : is["libraries"].items()) ids[name] = library["build_id"];
+  return {is["version"], is["git"], is["triton"], std::move(ids)};
 }
 
-/// Two environments that come to the same files are one.
-void require_two(const python_environment& baseline, const python_environment& candidate) {
-  nlohmann::json same;
-  for (const auto& [family, _] : baseline.imports()) {
-    nlohmann::json is = baseline.identity(family);
-    if (is["inodes"] != candidate.identity(family)["inodes"]) return;
-    same = std::move(is);
+/// Leaves out families that are the same files in both, and throws where nothing is left.
+void require_two(std::vector<python_environment>& both) {
+  const std::map<std::string, std::string> baseline = both[0].imports();
+  std::size_t same = 0;
+  for (const auto& [family, failed] : baseline) {
+    const nlohmann::json is = both[0].identity(family);
+    if (is.empty() || is["inodes"] != both[1].identity(family)["inodes"]) {
+      if (is.contains("git") &&
+          build_of(both[0].for_stack(), family) == build_of(both[1].for_stack(), family))
+        fmt::print(std::cerr, "{} of both is one build at two places: git version and build ids are equal\n",
+                   family);
+      continue;
+    }
+    const std::string why =
+        fmt::format("both Pythons import the same files: {}", is.value("file", std::string()));
+    if (++same == std::max(baseline.size(), both[1].imports().size())) throw usage_error("gate: " + why);
+    for (python_environment& python : both) python.leave_out(family, why);
+    fmt::print(std::cerr, "{} is not compared: {}\n", family, why);
   }
-  if (baseline.for_stack()["packages"] == candidate.for_stack()["packages"])
-    throw usage_error(fmt::format("gate: both Pythons import {}: that compares a thing with itself",
-                                  same.value("file", std::string())));
 }
 
 void print_packages(const python_environment& baseline, const python_environment& candidate) {
@@ -89,14 +90,11 @@ void print_packages(const python_environment& baseline, const python_environment
     (*of->stack)["python"] = python->for_stack();
     for (const auto& [name, version] : python->keys()) (*of->stack)["keys"][name] = version;
   }
-  bool any = false;
-  for (const stack_difference& d : stack_differences(both)) {
-    if (d.name == "python/prefix" || baseline.keys().contains(d.name)) continue;
-    fmt::print(std::cerr, "{}: {} -> {}\n", d.name == "python/python" ? "python" : d.name,
-               d.values[0].empty() ? "absent" : d.values[0], d.values[1].empty() ? "absent" : d.values[1]);
-    any = true;
-  }
-  if (!any) fmt::print(std::cerr, "The packages that matter are equal.\n");
+  auto rows = stack_differences(both);
+  std::erase_if(rows, [&](const stack_difference& d) { return baseline.keys().contains(d.name); });
+  const std::string text = keys_text(rows, "");
+  fmt::print(std::cerr, "{}\n",
+             text.empty() ? "The packages that matter are equal." : "The packages differ: " + text);
 }
 
 }  // namespace
@@ -117,9 +115,13 @@ int gate_pythons(const gate_arguments& arguments) {
   auto both = python_environment::all({arguments.baseline_python, arguments.candidate_python},
                                       frameworks_folder(), families_of(selected), running.where.device, stop,
                                       std::chrono::seconds(running.import_seconds));
-  require_baseline(both[0], both[1], selected, arguments.baseline_python);
-  require_candidate(both[1], both[0], arguments.candidate_python);
-  require_two(both[0], both[1]);
+  if (const std::string why = why_not(both[0], both[1], selected, true); !why.empty())
+    throw usage_error(fmt::format("--baseline-python {}: {}", arguments.baseline_python.string(), why));
+  if (const std::string why = why_not(both[1], both[0], selected, false); !why.empty())
+    throw usage_error(
+        fmt::format("gate: FAILED: --candidate-python {}: {}", arguments.candidate_python.string(), why),
+        exit_gate);
+  require_two(both);
   print_packages(both[0], both[1]);
 
   std::vector<record> seen;

@@ -56,7 +56,7 @@ bool has_framework(const std::string& name, const python_framework& f) {
 
 /// Describes the end of a process that did not answer.
 std::string how_it_ended(const process_result& p) {
-  const std::string how = p.how == ending::timed_out   ? "has not answered in time"
+  const std::string how = p.how == ending::timed_out   ? "has not answered in time (--import-timeout)"
                           : p.how == ending::signalled ? "died of " + signal_name(p.signal)
                                                        : fmt::format("exited with {}", p.exit_code);
   const std::string words = last_line(p.stderr_text);
@@ -106,7 +106,7 @@ python_environment::python_environment(const std::filesystem::path& python,
   // Checks the program before it gets a script, which another program might misread.
   spawn_options options;
   options.argv = {python_, "--version"};
-  options.timeout = std::chrono::seconds(20);
+  options.timeout = patience_;
   try {
     const process_result asked = run_process(options, {}, stop);
     if (asked.how == ending::interrupted) throw interrupted{};
@@ -208,6 +208,11 @@ std::string python_environment::why_not(const arm& a) const {
     return found->second;
   const auto none = no_gpu_.find(a.framework);
   return a.needs == need::gpu && none != no_gpu_.end() ? none->second : std::string();
+}
+
+void python_environment::leave_out(const std::string& family, const std::string& why) {
+  imports_.erase(family);
+  absent_[family] = why;
 }
 
 nlohmann::json python_environment::identity(const std::string& family) const {

@@ -23,7 +23,7 @@ struct python_framework;
 class python_environment {
  public:
   /// `python`: a path, or a name on the PATH. `scripts`: the folder of run_trials.py. `families`: those that arms need, of "pytorch",
-  /// "jax", "cupy". `patience`: limit for an import. Throws input_error if it is no Python 3, and interrupted. why_not() reports errors of
+  /// "jax", "cupy". `patience`: limit for each answer of the Python, as for an import. Throws input_error if it is no Python 3, and interrupted. why_not() reports errors of
   /// frameworks. Forks: this process must be single-threaded.
   python_environment(const std::filesystem::path& python, const std::filesystem::path& scripts,
                      const std::set<std::string>& families, int device, int stop,
@@ -37,6 +37,8 @@ class python_environment {
   /// Why no trial of an arm of a framework can run; "" if one can.
   [[nodiscard]] std::string why_not(const arm& a) const;
   [[nodiscard]] const std::filesystem::path& path() const { return python_; }
+  /// No arm of the family runs then.
+  void leave_out(const std::string& family, const std::string& why);
   /// For each requested family whose framework is installed: why its import failed; "" if it worked.
   [[nodiscard]] const std::map<std::string, std::string>& imports() const { return imports_; }
   /// For each imported framework without a GPU: why.

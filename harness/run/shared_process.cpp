@@ -42,6 +42,9 @@ std::size_t shared_process::most_interpreters() {
   std::uint64_t available = 0;
   for (std::string word; file >> word && word != "MemAvailable:";) file.ignore(1000, '\n');
   file >> available;
+  std::uint64_t limit = 0;  // of a container, in bytes; by either version of control groups
+  for (const char* name : {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"})
+    if (std::ifstream(name) >> limit) available = std::min(available, limit / 1024);
   return available >= ample ? 4 : 1;
 }
 

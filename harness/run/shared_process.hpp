@@ -26,11 +26,11 @@ std::map<std::string, std::string> variables_at_start(const arm& a);
 std::string shared_process_key(const arm& a);
 
 /// Processes that run one trial after another (`cufault trials`), for arms with shares_process. One is reused while its answers report no
-/// damage. After a trial that damages or ends it, the next trial gets a new one. Interpreters that trials are forked from have no memory of
-/// the GPU: of them several stay, for other keys. Of others there is at most one.
+/// damage. After a trial that damages or ends it, the next trial gets a new one. Up to `most` interpreters, which have no memory of the GPU, are
+/// kept, one per key and command; and at most one other process.
 class shared_process {
  public:
-  /// `most`: interpreters that stay; the one that was used longest ago ends first.
+  /// One interpreter more ends the one that was used longest ago.
   explicit shared_process(std::size_t most = most_interpreters());
   ~shared_process();
   shared_process(const shared_process&) = delete;

@@ -14,12 +14,10 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <ctime>
 #include <functional>
 #include <map>
 #include <set>
-#include <sstream>
 #include <string_view>
 #include <utility>
 
@@ -65,7 +63,8 @@ std::map<std::string, std::string> values_of(const nlohmann::json& stack) {
   std::map<std::string, std::string> values;
   if (!stack.is_object() || stack.empty()) return values;
   const nlohmann::json flat = stack.flatten();
-  for (const auto& [path, value] : flat.items()) values[path.substr(1)] = text_of(value);
+  for (const auto& [path, value] : flat.items())
+    if (!value.is_null() || path.rfind('/') == 0) values[path.substr(1)] = text_of(value);  // no empty list
   for (const python_framework& f : python_frameworks)
     if (values.contains(fmt::format("python/frameworks/{}/unmet/0", f.name)))
       for (const std::string& version :
@@ -74,8 +73,8 @@ std::map<std::string, std::string> values_of(const nlohmann::json& stack) {
   return values;
 }
 
-/// Adds what differs of what was imported: "pytorch/cudnn", "pytorch/libcudnn.so.9" by its build id. Metadata that say otherwise are told of
-/// equal stacks, too. Stacks of runs before 2026-11-29 say nothing of it.
+/// Adds what differs of what was imported: "pytorch/cudnn", "pytorch/libcudnn.so.9" by its build id. Wrong metadata are listed even if equal
+/// on all sides.
 void add_imported(const std::string& path, std::vector<std::string> values,
                   std::map<std::string, stack_difference>& to) {
   constexpr std::string_view libraries = "/libraries/", build_id = "/build_id", metadata = "/metadata";
@@ -91,22 +90,6 @@ void add_imported(const std::string& path, std::vector<std::string> values,
       name.erase(name.size() - build_id.size()).replace(name.find(libraries), libraries.size(), "/");
   }
   to[name] = {name, std::move(values)};
-}
-
-/// Whether a key or a package that differs says what an imported one is: nvidia-cudnn-cu13 of "pytorch/libcudnn_ops.so.9".
-bool is_said(const std::string& imported, const std::map<std::string, stack_difference>& packages,
-             const std::map<std::string, stack_difference>& keys) {
-  const auto slash = imported.find('/');
-  std::string member = imported.substr(slash + 1);
-  if (member == "version" || member == "git") return keys.contains(imported.substr(0, slash));
-  if (member.starts_with("lib")) member.erase(0, 3);
-  std::ranges::transform(member, member.begin(), [](unsigned char c) { return std::tolower(c); });
-  return std::ranges::any_of(packages, [&](const auto& package) {
-    std::istringstream words(package.first);
-    for (std::string word; std::getline(words, word, '-');)
-      if (!word.empty() && member.starts_with(word)) return true;
-    return false;
-  });
 }
 
 /// An arm of several records.
@@ -137,6 +120,16 @@ bool had_nothing_to_clear(const joined_arm& joined, std::size_t of,
   if (without.empty() || fault == all.end()) return false;
   const arm_result* const seen = fault->second.each[of];
   return seen != nullptr && observed(*seen) && count_failures(seen->trials).none();
+}
+
+/// Whether words are those of an allowance, where * is anything and nothing else is special.
+bool matches(const std::string& words, const std::string& text) {
+  std::string pattern;
+  for (const char c : words) {
+    if (std::string_view("?[\\").find(c) != std::string_view::npos) pattern += '\\';
+    pattern += c;
+  }
+  return fnmatch(pattern.c_str(), text.c_str(), 0) == 0;
 }
 
 /// The worst first, of what a comparison can come to.
@@ -180,7 +173,9 @@ std::vector<std::string> imported_doubts(const nlohmann::json& stack) {
   for (const python_framework& f : python_frameworks) {
     if (!stack.is_object() || !stack.contains(imported / std::string(f.name))) continue;
     const nlohmann::json& is = stack.at(imported / std::string(f.name));
-    const std::string name = fmt::format("{} {}", f.package, is.value("version", "without a version"));
+    const std::string version = is.value("version", ""), name = fmt::format("{} {}", f.package, version);
+    if (version.empty())
+      lines.push_back(fmt::format("{} says no version: its release is not known", f.package));
     const auto unmet = is.value("unmet", std::vector<std::string>());
     constexpr std::size_t enough = 2;
     const std::span<const std::string> first(unmet.data(), std::min(unmet.size(), enough));
@@ -215,6 +210,17 @@ std::vector<stack_difference> stack_differences(std::span<const record> records)
     const auto name = key ? path.substr(of_keys.size()) : package ? path.substr(of_packages.size()) : path;
     (key ? keys : package ? packages : rest)[name] = {name, std::move(values)};
   }
+  for (const python_framework& f : python_frameworks) {
+    const auto python = nlohmann::json::json_pointer("/python"),
+               at = python / "frameworks" / std::string(f.name);
+    stack_difference one{fmt::format("imported {}", f.name), {}};
+    for (const record& r : records)
+      one.values.emplace_back(r.stack->contains(at)       ? "recorded"
+                              : r.stack->contains(python) ? "not recorded"
+                                                          : "");
+    if (std::ranges::count(one.values, "recorded") > 0 && std::ranges::count(one.values, "not recorded") > 0)
+      imported[one.name] = std::move(one);
+  }
   std::vector<stack_difference> all;
   for (std::size_t i = 1; i < records.size(); ++i)
     for (stack_difference& d : file_differences(*records[0].stack, *records[i].stack)) {
@@ -226,7 +232,6 @@ std::vector<stack_difference> stack_differences(std::span<const record> records)
       }
       known->values[i] = std::move(d.values[1]);
     }
-  std::erase_if(imported, [&](const auto& each) { return is_said(each.first, packages, keys); });
   for (auto* group : {&packages, &imported, &keys, &rest})
     for (auto& [name, difference] : *group)
       if (group != &rest || !says_a_key(name, keys)) all.push_back(std::move(difference));
@@ -344,7 +349,7 @@ comparison compare(std::span<const record> records, const comparison_terms& term
     for (std::size_t i = 0; i < terms.allowances.size(); ++i) {
       const allowance& a = terms.allowances[i];
       if (a.what != arm.found.v || fnmatch(a.arm.c_str(), key.c_str(), 0) != 0) continue;
-      if (!a.change.empty() && fnmatch(a.change.c_str(), what_changed(arm.found).c_str(), 0) != 0) continue;
+      if (!a.change.empty() && !matches(a.change, what_changed(arm.found))) continue;
       used[i] = true;
       if (terms.today <= a.expires && !arm.allowed_by) arm.allowed_by = a;
     }

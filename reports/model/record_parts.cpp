@@ -41,7 +41,23 @@ void check_schema(const json_cursor& top) {
                         record_schema));
 }
 
+namespace {
+/// A framework: texts, lists of texts, and libraries with a path and a build id.
+void check_imported(const json_cursor& at) {
+  for (const auto& [name, is] : at.members())
+    if (name == "libraries")
+      for (const auto& library : is.members())
+        for (const char* member : {"path", "build_id"}) static_cast<void>(library.second.at(member).text());
+    else if (name == "shadowed" || name == "unmet" || name == "refused")
+      for (const json_cursor& one : is.items()) static_cast<void>(one.text());
+    else
+      static_cast<void>(is.text());
+}
+}  // namespace
+
 nlohmann::json stack_from(const json_cursor& at) {
+  if (const auto python = at.find("python"); python && python->has("frameworks"))
+    for (const auto& each : python->at("frameworks").members()) check_imported(each.second);
   if (at.has("keys"))
     for (const auto& key : at.at("keys").keys()) static_cast<void>(at.at("keys").at(key).string());
   return at.value();

@@ -51,6 +51,12 @@ inline constexpr std::array advices{
     advice{verdict::cleared, {}},
     advice{verdict::ok, {}}};
 
+/// What a reader of a verdict is to do: "do not upgrade".
+constexpr std::string_view to_do(const advice& a) {
+  const std::string_view words = a.asks.substr(a.asks.rfind(": ") + 2);
+  return words.substr(0, std::min(words.find(';'), words.find(" (")));
+}
+
 inline std::size_t rank(verdict v) {
   const auto at = std::ranges::find_if(advices, [&](const advice& a) { return a.v == v; });
   return static_cast<std::size_t>(at - advices.begin());

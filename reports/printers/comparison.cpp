@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <ostream>
@@ -51,6 +52,15 @@ std::string text_of(const compared_arm& a, std::size_t most) {
   if (line.size() > most)
     line = beginning_of(fmt::format("{}: {}{}", name, what_changed(a.found), does), most);
   return line;
+}
+
+/// Of each verdict of changes that are not allowed: "; WORSENED: do not upgrade".
+std::string advice_text(const std::vector<change_group>& groups) {
+  std::string text;
+  for (const advice& of : advices)
+    if (std::ranges::any_of(groups, [&](const change_group& g) { return g.v == of.v && g.allowed.empty(); }))
+      text += fmt::format("; {}: {}", to_string(of.v), to_do(of));
+  return text;
 }
 
 /// Without NEW ones, which are only counted.
@@ -145,18 +155,16 @@ void print_comparison(std::ostream& out, const comparison& all, const std::strin
     if (!lines.empty()) page.list(title, lines);
   }
   if (!all.unread.empty()) page.list("files that could not be read", all.unread);
-  const std::string hint = short_text && !groups.empty() && groups.size() <= most_groups
-                               ? fmt::format("; all: {}", how_to_see_all)
-                               : "";
-  const bool apart =
-      !short_text || !noted.empty() || !all.expired.empty() || !all.unused.empty() || !all.unread.empty();
-  page.last((gate ? fmt::format("{}; {} of the candidate executed, the floor is {}", counts_text(all),
-                                plural(all.executed, "case"), all.at_least)
-                  : counts_text(all)) +
-                hint,
-            paint::plain, apart);
+  std::string counts = counts_text(all);
+  if (gate)
+    counts += fmt::format("; {} of the candidate executed, the floor is {}", plural(all.executed, "case"),
+                          all.at_least);
+  if (extent == arm_extent::groups) counts += advice_text(groups);
+  if (short_text && !groups.empty() && groups.size() <= most_groups)
+    counts += fmt::format("; all: {}", how_to_see_all);
+  page.last(counts);
   if (gate && style == table_style::text)
-    page.last("gate: " + result, exit_reasons(all).empty() ? paint::good : paint::bad, apart);
+    page.last("gate: " + result, exit_reasons(all).empty() ? paint::good : paint::bad);
 }
 
 nlohmann::json to_json(const comparison& all) {

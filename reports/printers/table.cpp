@@ -314,9 +314,8 @@ void limited_output::list(std::string_view title, const std::vector<std::string>
                      : fmt::format("{}and {} more: --json has all\n", bullet, left));
 }
 
-void limited_output::last(std::string_view text, paint how, bool apart) {
-  if (apart || markdown()) out_ << '\n';
-  out_ << (markdown() ? shown(text) : painted(shown(text), how, terminal_of(out_))) << '\n';
+void limited_output::last(std::string_view text, paint how) {
+  out_ << (markdown() ? '\n' + shown(text) : painted(shown(text), how, terminal_of(out_))) << '\n';
 }
 
 std::string letter_of(std::size_t index) {

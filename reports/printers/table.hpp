@@ -88,8 +88,8 @@ class limited_output {
   void table(std::string_view title, const table_row& head, const std::vector<table_row>& rows);
   /// At most so many lines.
   void list(std::string_view title, const std::vector<std::string>& lines, std::size_t most = SIZE_MAX);
-  /// A line that is always there: it has room of its own. `apart`: behind a blank line, as always in Markdown.
-  void last(std::string_view text, paint how = paint::plain, bool apart = true);
+  /// A line that is always there: it has room of its own.
+  void last(std::string_view text, paint how = paint::plain);
 
  private:
   [[nodiscard]] bool markdown() const { return style_ == table_style::markdown; }

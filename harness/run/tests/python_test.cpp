@@ -215,6 +215,20 @@ TEST_F(python, of_a_folder_before_another_tells_what_is_imported_and_not_what_me
                                          HasSubstr("another is in " + real("base/torch")))));
 }
 
+TEST_F(python, at_a_path_that_is_no_utf_8_is_named_as_far_as_it_can_be) {
+  release("pack\xff", "2.14.1", "");
+  setenv("PYTHONPATH", (folder.path() / "pack\xff").c_str(), 1);
+  const auto found = environment();
+  EXPECT_EQ(found.why_not(on_host), "");
+  EXPECT_EQ(found.identity("pytorch").value("file", ""), folder.path().string() + "/pack?/torch/__init__.py");
+}
+
+TEST_F(python, that_has_not_answered_in_time_is_ended) {
+  script("sleeper", "#!/bin/sh\nexec sleep 60\n");
+  EXPECT_THAT([&] { environment("sleeper", std::chrono::milliseconds(100)); },
+              ThrowsMessage<input_error>(HasSubstr("has not answered in time (--import-timeout)")));
+}
+
 TEST_F(python, whose_metadata_are_of_what_is_imported_is_not_doubted) {
   release("target", "2.14.1+cu130", "2.14.1");
   setenv("PYTHONPATH", (folder.path() / "target").c_str(), 1);
@@ -339,6 +353,15 @@ TEST_F(python_with_libraries, of_a_torch_that_is_not_imported_is_refused) {
   library("first/torch/lib/libc10.so");
   torch_that_loads("first/torch/lib/libc10.so");
   EXPECT_EQ(environment().why_not(on_host), "") << "another torch beside it does no harm";
+}
+
+TEST_F(python, runs_no_arm_of_a_framework_that_is_left_out) {
+  release("", "2.14.1", "");
+  auto found = environment();
+  ASSERT_EQ(found.why_not(on_host), "");
+  found.leave_out("pytorch", "both import the same files");
+  EXPECT_EQ(found.why_not(on_host), "both import the same files");
+  EXPECT_TRUE(found.imports().empty());
 }
 
 TEST_F(python, is_found_on_the_path_by_its_name) {

@@ -276,7 +276,9 @@ TEST(stack_differences, of_what_was_imported_are_told_once) {
   };
   using list = std::vector<std::string>;
   EXPECT_EQ(names(of("2", "9", {}, "9"), of("2", "9", {}, "9")), list());
-  EXPECT_EQ(names(of("2", "9", {}, "9"), of("3", "10", {}, "10")), (list{"nvidia-cudnn-cu13", "pytorch"}));
+  EXPECT_EQ(names(of("2", "9", {}, "9"), of("3", "10", {}, "10")),
+            (list{"nvidia-cudnn-cu13", "pytorch/cudnn", "pytorch/git", "pytorch/libcudnn.so.9",
+                  "pytorch/version", "pytorch"}));
   EXPECT_EQ(names(of("2", "9", {}, "9"), of("2", "10", {}, "9")),
             (list{"pytorch/cudnn", "pytorch/libcudnn.so.9"}))
       << "another library in place of the package's";
@@ -286,7 +288,9 @@ TEST(stack_differences, of_what_was_imported_are_told_once) {
       << "no stacks are equal whose metadata are wrong";
   record old = of("2", "9", {}, "9");
   old.stack->at("python").erase("frameworks");
-  EXPECT_EQ(names(old, of("2", "10", {{"triton", "3"}}, "9")), list()) << "it did not say";
+  EXPECT_EQ(names(old, of("2", "10", {{"triton", "3"}}, "9")), list{"imported pytorch"}) << "it did not say";
+  EXPECT_EQ(stack_differences(std::array{old, of("2", "9", {}, "9")}).at(0).values,
+            (list{"not recorded", "recorded"}));
 }
 
 TEST(stack_differences, call_no_version_the_release_whose_pins_are_not_met) {

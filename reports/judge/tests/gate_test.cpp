@@ -189,6 +189,22 @@ TEST(gate, lets_a_change_pass_in_each_arm_that_it_rewrote_and_no_other_change) {
   EXPECT_EQ(gate_code(base, now, allowing("ALLOC_FAILED → INTERNAL_ERROR")), 1) << "the other change";
 }
 
+TEST(gate, lets_pass_what_has_the_words_of_an_allowance_whatever_their_characters) {
+  record before = record_of({named("fault", {not_provoked("")}), named("other", {trial({no_memory})})}),
+         now = before;
+  now.cases[0].arms[1].trials = {not_provoked("cells [0, 1] of a? \\x * y")};
+  const auto passes = [&](std::string words) {
+    const comparison_terms terms{
+        .allowances = {{"*/*", verdict::absent, "known", "2026-11-22", "", std::move(words)}},
+        .today = "2026-11-22"};
+    return compare(before, now, terms).arms.at(0).allowed_by.has_value();
+  };
+  EXPECT_TRUE(passes("cells [0, 1] of a? \\x * y"));
+  EXPECT_TRUE(passes("cells [0*"));
+  EXPECT_FALSE(passes("cells [0, 1] of ab \\x * y")) << "a question mark is itself";
+  EXPECT_FALSE(passes("cells ? of*"));
+}
+
 TEST(allowances, need_a_reason_a_day_and_a_change_that_can_be_allowed) {
   const auto error_of = [](const std::string& entry) {
     try {

@@ -219,6 +219,16 @@ TEST(record, that_is_malformed_is_refused_by_line_and_field) {
   EXPECT_EQ(with(1, "/stack", 3), "x.jsonl:1: stack: expected an object, found a number");
   EXPECT_EQ(with(1, "/stack/keys/cublas", 13),
             "x.jsonl:1: stack.keys.cublas: expected a string, found a number");
+  const std::string imported = "x.jsonl:1: stack.python.frameworks.pytorch";
+  for (const auto& wrong : {nlohmann::json(), nlohmann::json("x"), nlohmann::json::array()})
+    EXPECT_THAT(with(1, "/stack/python/frameworks/pytorch", wrong),
+                testing::StartsWith(imported + ": expected"));
+  EXPECT_EQ(with(1, "/stack/python/frameworks/pytorch/version", 5),
+            imported + ".version: expected a string, found a number");
+  EXPECT_EQ(with(1, "/stack/python/frameworks/pytorch/unmet", "x"),
+            imported + ".unmet: expected an array, found a string");
+  EXPECT_EQ(with(1, "/stack/python/frameworks/pytorch/libraries", {{"libcublas.so.13", {{"path", "/x"}}}}),
+            imported + ".libraries[\"libcublas.so.13\"]: \"build_id\" is missing");
   EXPECT_EQ(with(1, "/argv/1", nullptr), "x.jsonl:1: argv[1]: expected a string, found null");
   EXPECT_EQ(with(2, "/speed", 1), "x.jsonl:2: speed: unknown key");
   EXPECT_EQ(with(2, "/verdict", "OK"), "x.jsonl:2: verdict: unknown key");

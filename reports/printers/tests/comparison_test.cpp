@@ -54,7 +54,10 @@ TEST(difference_table, tells_the_step_that_differs_and_on_request_the_rest) {
   EXPECT_TRUE(contains(text, "\nCHANGED: memory.leak/fault: cublasCreate: ALLOC_FAILED → INTERNAL_ERROR\n"))
       << text;
   EXPECT_FALSE(contains(text, "context usable")) << text;
-  EXPECT_TRUE(contains(text, "\n3 arms: 2 as before, 1 CHANGED; all: --names, --in-full\n")) << text;
+  EXPECT_TRUE(contains(text,
+                       "\n3 arms: 2 as before, 1 CHANGED; CHANGED: check what code relies on the old status, "
+                       "then accept it; all: --names, --in-full\n"))
+      << text;
   const auto whole = text_of(all, "diff", table_style::text, arm_extent::whole);
   EXPECT_TRUE(contains(whole, "  a: cublasCreate: CUBLAS_STATUS_ALLOC_FAILED; context usable\n")) << whole;
   EXPECT_TRUE(contains(whole, "  b: cublasCreate: CUBLAS_STATUS_INTERNAL_ERROR; context usable\n")) << whole;
@@ -83,7 +86,7 @@ TEST(difference_table, by_stack_has_the_last_observed_arm_of_each) {
   ASSERT_EQ(stacks.size(), 2U);
   const auto text = text_of(between(stacks[0], stacks[1]), "diff");
   EXPECT_TRUE(contains(text, "memory.leak/fault: cublasCreate: ALLOC_FAILED → INTERNAL_ERROR")) << text;
-  EXPECT_TRUE(contains(text, "6 arms: 2 as before, 1 CHANGED, 3 not asked for; all: --names")) << text;
+  EXPECT_TRUE(contains(text, "6 arms: 2 as before, 1 CHANGED, 3 not asked for; CHANGED: check")) << text;
 }
 
 TEST(difference_table, takes_an_edge_within_its_band_for_the_same) {
@@ -142,10 +145,8 @@ TEST(gate_table, tells_stacks_first_then_arms_then_allowances) {
       "\n"
       "allowances that nothing needs: remove them.\n"
       "  a.json:4: GONE of */none (until 2026-12-31: of old)\n"
-      "\n"
       "5 arms: 2 as before, 1 CHANGED, 1 ABSENT, 1 NEW; 1 case of the candidate executed, the floor is 1; "
-      "all: --names, --in-full\n"
-      "\n"
+      "ABSENT: run the same cases and tiers of both; all: --names, --in-full\n"
       "gate: FAILED: 1 change that no allowance covers\n");
 }
 

@@ -60,7 +60,6 @@ TEST(merged_table, names_records_stacks_outliers_and_rates) {
       "arm               records  rates\n"
       "memory.leak/race  3        3 of 6 trials: cublasCreate: ALLOC_FAILED; context usable | "
       "3 of 6 trials: cublasCreate: INTERNAL_ERROR; context usable\n"
-      "\n"
       "3 arms of 3 records: 2 agree, 1 with outliers, 0 without a majority, 0 observed in one record only\n");
 }
 

@@ -3,7 +3,7 @@
 """What an import has found. Metadata of the environment may be of another copy of the package."""
 from __future__ import annotations
 
-import importlib.util
+import importlib
 import inspect
 import os
 import platform
@@ -45,6 +45,11 @@ def file_of(family: str) -> str:
     return os.path.realpath(sys.modules[FAMILIES[family]].__file__ or "")
 
 
+def printable(path: str) -> str:
+    """A record is UTF-8, and a path need not be."""
+    return path.encode(errors="replace").decode()
+
+
 def mapped() -> Dict[str, str]:
     """Libraries of CUDA and of frameworks in this process: their names with the major version, by path."""
     named = {path: LIBRARY.match(os.path.basename(path)) for path in mapped_files(".so")}
@@ -52,14 +57,10 @@ def mapped() -> Dict[str, str]:
 
 
 def triton() -> Dict[str, str]:
-    """Triton, which is not imported, and its assembler."""
-    spec = importlib.util.find_spec("triton")
-    if spec is None or not spec.origin:
-        return {}
-    with open(spec.origin, encoding="utf-8", errors="replace") as file:
-        version = re.search(r"^__version__ = ['\"]([^'\"]+)", file.read(), re.MULTILINE)
-    found = {"triton": version.group(1)} if version else {}
-    ptxas = os.environ.get("TRITON_PTXAS_PATH") or os.path.join(os.path.dirname(spec.origin), "backends/nvidia/bin/ptxas")
+    """Triton, of which PyTorch imports a part at most, and its assembler. None of it is CUDA."""
+    package = importlib.import_module("triton")
+    found = {"triton": value_of("triton.__version__")}
+    ptxas = os.environ.get("TRITON_PTXAS_PATH") or os.path.join(os.path.dirname(package.__file__ or ""), "backends/nvidia/bin/ptxas")
     if os.access(ptxas, os.X_OK):
         said = subprocess.run([ptxas, "--version"], stdin=subprocess.DEVNULL, capture_output=True, timeout=10, check=False).stdout.decode(errors="replace")
         found["ptxas"] = (re.findall(r"\bV([\d.]+)", said) or [""])[0]
@@ -133,8 +134,10 @@ def identity(family: str, metadata_say: str) -> Dict[str, Any]:
     if family == "pytorch":
         try:
             found.update(triton())
-        except (OSError, ValueError, subprocess.SubprocessError):
-            pass
+        except ImportError:
+            pass  # it need not be there
+        except Exception as error:  # pylint: disable=broad-except
+            found["triton"] = Refusal(f"{type(error).__name__}: {error}"[:120])
     if metadata_say and found["version"] and metadata_say.split("+")[0] != found["version"].split("+")[0]:
         found["metadata"] = metadata_say
     found["refused"] = [name for name, value in found.items() if isinstance(value, Refusal)]
@@ -147,22 +150,23 @@ def identity(family: str, metadata_say: str) -> Dict[str, Any]:
             others.append(folder)
     mixed = [path for path in libraries if path.startswith(tuple(folder + "/" for folder in others))]
     if mixed:
-        raise ImportError(f"{file} is imported, and {mixed[0]} of another {package} is in the process")
+        raise ImportError(f"{printable(file)} is imported, and {mixed[0]} of another {package} is in the process")
     if others:
-        found["shadowed"] = others
-    found["file"] = file
+        found["shadowed"] = [printable(folder) for folder in others]
+    found["file"] = printable(file)
     found["libraries"] = [path for path, name in libraries.items() if not re.match(OWN, name)]
-    places = [os.stat(path) for path in (file, *libraries)]
+    ours = [sys.modules["triton"].__file__ or file] if family == "pytorch" and "triton" in sys.modules else []
+    places = [os.stat(path) for path in (file, *libraries, *ours)]
     found["inodes"] = " ".join(sorted({f"{place.st_dev}:{place.st_ino}" for place in places}))
     return found
 
 
 def require(family: str, expected: Optional[Dict[str, Any]], used: bool = False) -> None:
-    """This process has what the stack says. `used`: libraries, too; what LD_PRELOAD brings is a trial's own."""
+    """This process has what the stack says. `used`: libraries, too; skipped with LD_PRELOAD: the trial chose its libraries."""
     if expected is None:
         return
     words = table_of(family)["identity"]
-    for name, value in {"file": file_of(family), **{name: value_of(words[name]) for name in ("version", "git") if name in words}}.items():
+    for name, value in {"file": printable(file_of(family)), **{name: value_of(words[name]) for name in ("version", "git") if name in words}}.items():
         if value != expected.get(name, ""):
             raise SetUpFailed(f"{name} of the imported {FAMILIES[family]} is {value!r}, and the stack says {expected.get(name, '')!r}")
     if not used or "LD_PRELOAD" in os.environ:

@@ -32,8 +32,9 @@ def tie_to_parent() -> None:
     os.set_inheritable(REPORT_FD, False)
 
 
-def tell(text: str) -> None:
-    data = text.encode()
+def tell(found: Any) -> None:
+    """A lone surrogate, as of a path that is no UTF-8, would not be JSON."""
+    data = (found if isinstance(found, str) else json.dumps(found, ensure_ascii=False)).encode(errors="replace")
     while data:
         data = data[os.write(REPORT_FD, data) :]
 
@@ -70,7 +71,7 @@ def probe() -> int:
         "cublas": cublas_folder(),
         "absent": [family for family, package in FAMILIES.items() if importlib.util.find_spec(package) is None],
     }
-    tell(json.dumps(found))
+    tell(found)
     return 0
 
 
@@ -80,7 +81,7 @@ def probe_import(family: str) -> int:
     try:
         framework = framework_of(family)
     except BaseException as error:  # pylint: disable=broad-except
-        tell(json.dumps({"error": f"import {name} raises {type(error).__name__}: {error}"}))
+        tell({"error": f"import {name} raises {type(error).__name__}: {error}"})
         return 0
     try:
         why = framework.why_no_gpu()
@@ -88,9 +89,9 @@ def probe_import(family: str) -> int:
         why = f"{type(error).__name__}: {error}"
     metadata_say = [version for each, version in packages().items() if each == name or (name == "cupy" and each.startswith("cupy-"))]
     try:
-        tell(json.dumps({"no_gpu": why, "is": identity.identity(family, (metadata_say or [""])[0])}))
+        tell({"no_gpu": why, "is": identity.identity(family, (metadata_say or [""])[0])})
     except ImportError as error:
-        tell(json.dumps({"error": str(error)}))
+        tell({"error": str(error)})
     return 0
 
 
