@@ -23,9 +23,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <iostream>
-#include <map>
 #include <memory>
 #include <set>
 #include <sstream>
@@ -65,22 +63,15 @@ measured_facts measured_here() {
   }
 }
 
-namespace {
-
-/// Frameworks of the Python here, by the metadata on its path; nothing is imported. Of several the first.
-std::map<std::string, std::string> packages_here() {
-  std::map<std::string, std::string> found;
+std::map<std::string, std::string> frameworks_in(const std::vector<std::string>& folders) {
   try {
-    spawn_options asked;
-    asked.argv = {interpreter(), "-c", "import sys; print(*sys.path[1:], sep='\\n')"};
-    asked.timeout = std::chrono::seconds(20);
-    std::istringstream folders(run_process(asked, {}).stdout_text);
-    for (std::string folder; std::getline(folders, folder);)
-      for (const known_package& each : packages_in(folder)) found.try_emplace(each.library, each.version);
-  } catch (const std::runtime_error&) {  // no Python, or it cannot be started
+    return answered("known", {{"installed", true}}, folders).get<std::map<std::string, std::string>>();
+  } catch (const std::exception&) {
+    return {};
   }
-  return found;
 }
+
+namespace {
 
 struct doctor_arguments {
   std::vector<std::string> command{};  ///< to run once, as `cufault why` does; may be empty
@@ -93,7 +84,7 @@ int run_doctor(const doctor_arguments& arguments) {
   machine m = this_machine();
   m.measured = measured_here();
   m.known = issues_of;
-  m.packages = packages_here();
+  m.packages = frameworks_in({});
   m.loaded = loaded_after_product;
   if (!arguments.command.empty()) m.program = program_of(m, arguments.command.front());
   diagnosis d = examine(all_probes(), m);

@@ -6,6 +6,7 @@
 #include "harness/doctor/measured.hpp"
 #include "reports/explain/explanation.hpp"
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,10 @@ namespace cufault {
 
 /// What the records that come with cufault say; nothing where they cannot be read.
 measured_facts measured_here();
+
+/// Releases of frameworks ("torch": "2.11.0") by the metadata in these folders; without folders on the path of the Python here. Empty without a
+/// Python.
+std::map<std::string, std::string> frameworks_in(const std::vector<std::string>& folders);
 
 /// What `explain` and `why` use of the checks.
 struct looked_at_machine {

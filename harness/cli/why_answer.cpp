@@ -83,13 +83,13 @@ std::vector<std::string> known_of_frameworks(const std::string& output, const st
       if (const std::size_t end = file.find(package); end != file.npos) folders.insert(file.substr(0, end));
   }
   std::vector<std::string> lines;
-  for (const std::string& folder : folders)
-    for (const auto& [library, version] : packages_in(folder))
+  if (!folders.empty())
+    for (const auto& [library, version] : frameworks_in({folders.begin(), folders.end()}))
       for (const known_match& m : issues_of(version, architecture_of(gpu), library))
         if (m.level != known_level::not_measured && !m.issue->status.empty() &&
             output.find(m.issue->status) != output.npos)
-          lines.push_back(fmt::format("your {} {} is known: {}: {} ({}; {})", library, version, m.issue->id,
-                                      m.issue->what, m.because, m.issue->addresses));
+          lines.push_back(fmt::format("{} {} has a known issue, {}: {} ({}; {})", library, version,
+                                      m.issue->id, m.issue->what, m.because, m.issue->addresses));
   return lines;
 }
 

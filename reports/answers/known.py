@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import json
 import os
 import re
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import asked
 import text
 from asked import Refused, did_you_mean, one_line, say
-from known_issues import HARMS, LEVELS, LIBRARIES, Entry, Found, architecture_of, found_issues, is_of, numbers_of, states, within
+from known_issues import FAMILIES, HARMS, LEVELS, LIBRARIES, Entry, Found, architecture_of, found_issues, is_of, numbers_of, states, within
 
 if TYPE_CHECKING:
     from sqlite3 import Connection, Row
@@ -51,12 +52,18 @@ def span_text(states_there: list[tuple[str, bool]]) -> str:
     return "; then ".join(parts)
 
 
+def range_text(r: dict[str, str]) -> str:
+    if "before" not in r:
+        return f"from {r['from']} (not fixed in any known release)"
+    return f"{r['from']} to before {r['before']}" + (f" ({r['told']})" if "told" in r else "")
+
+
 def versions_of(entry: Entry) -> str:
     """Which versions, on which GPUs."""
     ranges = entry.get("ranges", [])
-    said = ", ".join(f"{r['from']} to before {r['before']}" if "before" in r else f"from {r['from']}, and no release is told to mend it" for r in ranges)
+    said = ", ".join(map(range_text, ranges))
     if not is_of(entry, "cublas"):
-        said = f"{LIBRARIES[entry['library']]} {said or 'in no release that is told'}"
+        said = f"{LIBRARIES[entry['library']]}{' ' + said if said else ': affected releases unknown'}"
     parts = [f"{said} on {', '.join(entry['architectures'])}" if said and entry.get("architectures") else said] if said else []
     for architecture, measured in sorted(entry.get("measured", {}).items()):
         nots = ", ".join(measured["not_affected"])
@@ -66,6 +73,12 @@ def versions_of(entry: Entry) -> str:
         tried = any(within(r, v) for v in measured["not_affected"] for r in ranges)
         parts.append(f"Tried on {architecture} with {nots}: not seen" if tried else f"Not tried in this range; on {architecture} with {nots} it was not seen")
     return ". ".join(parts)
+
+
+def versions_named(entry: Entry) -> list[str]:
+    """Ends of its ranges, and what was measured."""
+    ends = [r[end] for r in entry.get("ranges", []) for end in ("from", "before") if end in r]
+    return ends + [v for measured in entry.get("measured", {}).values() for versions in measured.values() for v in versions]
 
 
 def workarounds_of(entry: Entry) -> str:
@@ -168,6 +181,21 @@ def of_package(said: str, architecture: str) -> Question:
     return Question(version, architecture, library=library)
 
 
+def installed_in(folders: list[str]) -> dict[str, str]:
+    """Release of each framework by the metadata in these folders, of several the first; without folders on the path of this Python, which imports nothing."""
+    here = [*os.environ.get("PYTHONPATH", "").split(os.pathsep), *sys.path[1:]]  # cufault starts it without PYTHONPATH
+    found: dict[str, str] = {}
+    for each in importlib.metadata.distributions(path=folders or [folder for folder in here if folder]):
+        try:
+            name, version = (str(each.metadata[key] or "") for key in ("Name", "Version"))
+        except (KeyError, TypeError):  # a folder that an uninstallation left
+            continue
+        library = next((library for library, its in PACKAGES.items() if library in FAMILIES and re.fullmatch(its, name, re.IGNORECASE)), "")
+        if library and numbers_of(version := version.partition("+")[0]):
+            found.setdefault(library, version)
+    return found
+
+
 def this_stack(program: Path) -> list[Question]:
     """Each version of cuBLAS that lies here."""
     loader_takes = {name: value for name, value in os.environ.items() if name not in ("CUFAULT_CUBLAS", "CUFAULT_CUBLASLT")}
@@ -230,7 +258,7 @@ def functions_called(options: dict[str, Any]) -> set[str]:
 # ---- what records show ----
 
 ARMS = """
-SELECT arm_id, case_name || '/' || arm AS name, races, stack_id, stack, compute_capability, cublas, cublaslt, pytorch, jax, cupy,
+SELECT arm_id, case_name || '/' || arm AS name, races, stack_id, stack, compute_capability, cublas, cublaslt, pytorch, jax, cupy, python,
   EXISTS (SELECT * FROM trials WHERE trials.arm_id = arms.arm_id AND trials.ended = 'completed' AND trials.failed) AS not_helped
 FROM arms JOIN wanted USING (case_name, arm) ORDER BY stack_id"""
 CALLS = """
@@ -246,16 +274,29 @@ def came_to(call: Row) -> str:
     return f"{call['status']}{numbers}{f' ({facts})' if facts else ''}"
 
 
+def version_in(stack: Row, library: str) -> str:
+    """Of a library in a stack; empty where it is not told, and of a framework beside other packages than it is made for."""
+    if library not in FAMILIES:
+        return str(stack[library] or "")
+    python = json.loads(stack["python"] or "{}")
+    imported = python.get("frameworks", {}).get(FAMILIES[library], {})
+    if imported.get("unmet"):
+        return ""
+    return str((imported.get("triton") or python.get("packages", {}).get("triton") if library == "triton" else stack[FAMILIES[library]]) or "")
+
+
 def shown_on(arms: dict[str, Row], calls: dict[int, set[tuple[str, str]]], entry: Entry) -> bool | None:
-    """Affected where any of the evidence shows it; not affected where all of it was recorded, or what counts in its place, and none does."""
+    """Affected where any of the evidence shows it; not affected where all of it was recorded, or what counts in its place, and none does. That a
+    framework refuses the call by another error says nothing."""
     shown: dict[str, list[bool | None]] = {}
     for one in entry.get("evidence", []):
         of = shown.setdefault(one.get("in_place_of", one["arm"]), [])
         if (arm := arms.get(one["arm"])) is not None:
             if arm["races"]:
                 raise Refused(f"{entry['id']}: {one['arm']} races: it proves no version right")
-            found = [outcome.startswith(one["shows"]) for call, outcome in calls[arm["arm_id"]] if call == one["call"]]
-            of.append(any(found) if found else None)
+            found = [outcome for call, outcome in calls[arm["arm_id"]] if call == one["call"]]
+            says = entry["library"] not in FAMILIES or any(outcome.startswith("OK") for outcome in found)
+            of.append(True if any(outcome.startswith(one["shows"]) for outcome in found) else False if found and says else None)
     every = [one for of in shown.values() for one in of]
     return True if True in every else False if shown and all(shown.values()) and None not in every else None
 
@@ -278,7 +319,7 @@ def measured_again(known: dict[str, Any], file: Path, database: Connection) -> s
         for entry, of_entry in zip(entries, affected):
             if (shown := shown_on(arms, calls, entry)) is None:
                 continue
-            version, architecture = any_arm["pytorch" if entry["library"] == "torch" else entry["library"]], any_arm["compute_capability"]
+            version, architecture = version_in(any_arm, entry["library"]), any_arm["compute_capability"]
             if not version or not architecture:
                 continue
             for w in entry.get("workarounds", []) if shown else ():
@@ -286,10 +327,13 @@ def measured_again(known: dict[str, Any], file: Path, database: Connection) -> s
                     raise Refused(f"{entry['id']}: the workaround {w['arm']} failed on {any_arm['stack']}")
             there = of_entry.setdefault(architecture, {})
             there[version] = there.get(version, False) or shown
-    if unseen := wanted - {name for arms in stacks.values() for name in arms}:
+    of_packages = {one["arm"] for e in entries if e["library"] in FAMILIES for one in e.get("evidence", [])}  # may be recorded later
+    if unseen := wanted - of_packages - {name for arms in stacks.values() for name in arms}:
         raise Refused(f"{file}: no record has {', '.join(sorted(unseen))}")
     for entry, of_entry in zip(entries, affected):
-        if "evidence" in entry:
+        if not of_entry and entry["library"] in FAMILIES:
+            entry.pop("measured", None)
+        elif "evidence" in entry:
             entry["measured"] = {
                 a: {state: sorted((v for v in of if of[v] == is_affected), key=numbers_of) for state, is_affected in (("affected", True), ("not_affected", False))}
                 for a, of in sorted(of_entry.items())
@@ -319,6 +363,9 @@ def print_answer(question: Question, found: list[Found], more: str, functions: b
 
 def main(asked_for: asked.Asked) -> int:
     options, as_json, markdown, out = asked_for.options, asked_for.json, asked_for.markdown, asked_for.out
+    if "installed" in options:  # of doctor and why
+        text.print_json(installed_in(asked_for.names))
+        return 0
     file = asked_for.file("known_issues")
     try:
         known = json.loads(file.read_text())
@@ -376,7 +423,12 @@ def main(asked_for: asked.Asked) -> int:
             answers["answers" if of_cublas else "packages"].append({**which, "architecture": q.architecture, **where, "any_measured": any_measured, "issues": issues})
         else:
             more = f"; {left_out} of other functions left out" if left_out else ""
-            print_answer(q, found, more + ("" if any_measured or q.library != "cublas" else "; nothing was measured with it"), bool(left_out), out, markdown)
+            newest = max((v for e in whole if is_of(e, q.library) for v in versions_named(e)), key=numbers_of, default="")
+            if q.library == "cublas":
+                more += "" if any_measured else "; nothing was measured with it"
+            elif newest and numbers_of(newest) < numbers_of(q.version):
+                more += f"; no issue names a release after {newest}"
+            print_answer(q, found, more, bool(left_out), out, markdown)
     if as_json:
         text.print_json({"schema": 1, **{name: of for name, of in answers.items() if of or name == "answers"}})
     if not_counted:

@@ -27,6 +27,8 @@ from typing import Any, NamedTuple, Optional
 PACKAGES = ("nvidia-cublas", "nvidia-cublas-cu12")
 LIBRARIES = {"cublas": "cuBLAS", "cublaslt": "cuBLASLt", "torch": "PyTorch", "triton": "Triton", "jax": "JAX", "cupy": "CuPy"}
 """Their names, by the word in the list. A version of cuBLAS is one of cuBLASLt, too."""
+FAMILIES = {"torch": "pytorch", "triton": "pytorch", "jax": "jax", "cupy": "cupy"}
+"""Keys of stacks, and families of cases, whose process has the library."""
 LEVELS = ("measured", "documented", "reported", "not_measured")
 
 
@@ -96,24 +98,20 @@ def _nearest(measured: dict[str, list[str]], version: str) -> tuple[int, str]:
 
 def concern(entry: Entry, version: str, architecture: str) -> Optional[tuple[str, str]]:
     """THE RULE: what an entry says of a version on a compute capability (empty: any): one of LEVELS, and why; None: nothing."""
-    measured, sort = entry.get("measured", {}), entry["sort"]
+    measured = entry.get("measured", {})
     there = {architecture: measured[architecture]} if architecture in measured else measured
     same = [(v, a, state == "affected") for a, m in measured.items() if architecture in ("", a) for state in m for v in m[state] if numbers_of(v) == numbers_of(version)]
-    if sort == "measured":
-        near = {a: _nearest(m, version) for a, m in there.items() if m["affected"]}
-        nearest = max((n for n, _ in near.values()), default=0)
-        if nearest == 2 and (not architecture or architecture in measured):
-            on = [(v, a) for v, a, affected in same if affected]
-            return "measured", f"measured with {on[-1][0]} on {', '.join(a for _, a in on)}"
-        elsewhere = f" on {architecture}" if architecture and architecture not in measured else ""
-        return ("not_measured", f"not measured{elsewhere}: {'; '.join(f'{text} on {a}' for a, (_, text) in near.items())}") if nearest else None
+    if on := [(v, a) for v, a, affected in same if affected]:
+        return "measured", f"measured with {on[-1][0]} on {', '.join(a for _, a in on)}"
     named = entry.get("architectures", [])
-    if architecture and named and not {architecture, architecture.split(".")[0] + ".x"} & set(named):
-        return None
-    if not any(within(r, version) for r in entry.get("ranges", [])):
-        return None
-    tried = "".join(f"; tried with {v} on {a} and not seen" for v, a, affected in same if not affected)
-    return sort, ("documented by NVIDIA" if sort == "documented" else "reported by users") + (tried or "; not reproduced here")
+    is_named = not architecture or not named or {architecture, architecture.split(".")[0] + ".x"} & set(named)
+    if is_named and any(within(r, version) for r in entry.get("ranges", [])):
+        seen = "; ".join(f"measured with {', '.join(m['affected'])} on {a}" for a, m in there.items() if m["affected"])
+        tried = "; ".join(f"tried with {v} on {a} and not seen" for v, a, _ in same)
+        return entry["sort"], f"{'documented by NVIDIA' if entry['sort'] == 'documented' else 'reported by users'}; {tried or seen or 'not reproduced here'}"
+    near = {a: _nearest(m, version) for a, m in there.items() if m["affected"]}
+    elsewhere = f" on {architecture}" if architecture and architecture not in measured else ""
+    return ("not_measured", f"not measured{elsewhere}: {'; '.join(f'{text} on {a}' for a, (_, text) in near.items())}") if any(n for n, _ in near.values()) else None
 
 
 class Found(NamedTuple):
@@ -229,7 +227,7 @@ def _spans(entry: Entry) -> Iterator[tuple[str, tuple[int, ...], tuple[int, ...]
     for family in [a for a in named if a.endswith(".x")]:
         asked[" ".join([family, *(f"!{a}" for a in named if a != family and a.startswith(family[:-1]))])] = asked.pop(family)
     seen = [numbers_of(v) for m in measured.values() for state in m.values() for v in state]
-    ends = [numbers_of(version) for r in entry.get("ranges", []) for version in r.values()]
+    ends = [numbers_of(r[end]) for r in entry.get("ranges", []) for end in ("from", "before") if end in r]
     bounds = sorted({(0, 0, 0), last, *seen, *((a, b, c + 1) for a, b, c in seen), *ends})
     for words, architecture in asked.items():
         spans: list[tuple[tuple[int, ...], tuple[int, ...], str, str]] = []

@@ -190,6 +190,7 @@ void write_stacks(row_writer& to, std::span<const record> judged) {
                                           {"gpu", "name of the GPU"}};
   for (const char* key : stack_keys_shown) columns.emplace_back(key, "of `cufault stack`");
   columns.insert(columns.end(), {{"keys", "all keys of `cufault stack`, as JSON"},
+                                 {"python", "its Python and what that imported, as JSON; null without one"},
                                  {"started", "when the run of the record began; null of a stack"},
                                  {"options", "of `cufault run`, to repeat an arm on its libraries"}});
   to.begin("stacks", "a record: a run, or what is kept of a stack", columns);
@@ -200,6 +201,8 @@ void write_stacks(row_writer& to, std::span<const record> judged) {
     for (const char* key : stack_keys_shown)
       values.push_back(keys.contains(key) ? json(keys.at(key)) : json());
     values.push_back(keys);
+    const auto python = r.stack->find("python");
+    values.push_back(python == r.stack->end() ? json() : json(*python));
     values.push_back(or_null(r.started));
     values.push_back(or_null(library_options(r)));
     to.row(values);

@@ -55,28 +55,6 @@ std::vector<known_match> issues_of(std::string_view version, std::string_view ar
   return found;
 }
 
-std::vector<known_package> packages_in(const std::filesystem::path& folder) {
-  std::vector<known_package> found;
-  std::error_code none;
-  std::filesystem::directory_iterator files(folder, none);
-  for (; !none && files != std::filesystem::directory_iterator(); files.increment(none)) {
-    const std::string name = files->path().stem(), ends = files->path().extension();
-    const std::size_t dash = name.find('-');
-    if (dash == name.npos || (ends != ".dist-info" && ends != ".egg-info")) continue;
-    std::string library = name.substr(0, dash);
-    if (library.starts_with("cupy_cuda")) library = "cupy";
-    const std::string version = name.substr(dash + 1, name.find_first_of("+-", dash + 1) - dash - 1);
-    known_version is_one{};
-    if (known_details::parse(version, is_one) &&
-        std::ranges::any_of(known_issues_table, [&](const known_issue& issue) {
-          return issue.library == library && !known_details::is_of(issue, "cublas");
-        }))
-      found.push_back({library, version});
-  }
-  std::ranges::sort(found, {}, &known_package::library);
-  return found;
-}
-
 std::vector<std::string> issues_of_failure(std::string_view call, std::string_view status,
                                            std::string_view version, std::string_view gpu) {
   std::vector<std::string> lines;

@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <cufault/known_issue.hpp>
-#include <filesystem>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,13 +25,6 @@ std::string_view first_workaround(const known_issue& issue);  ///< empty where n
 /// `library`: as in <cufault/known_issues.hpp>.
 std::vector<known_match> issues_of(std::string_view version, std::string_view architecture,
                                    std::string_view library = "cublas");
-
-/// A release of a framework: "torch", "2.11.0".
-struct known_package {
-  std::string library{}, version{};
-};
-/// Those that are installed in a folder of a Python's path, by the names of their metadata there. A pre-release is none.
-std::vector<known_package> packages_in(const std::filesystem::path& folder);
 
 /// A line for each issue that a failed call can come from ("cublasLtMatmul", "CUBLAS_STATUS_NOT_SUPPORTED"): measured, documented or reported
 /// for this version or, where that is not known, measured for some. `gpu`: name or compute capability. Nothing where a status or call is not

@@ -8,9 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <cufault/known_issues.hpp>
-#include <filesystem>
 
 namespace cufault {
 namespace {
@@ -64,25 +62,6 @@ TEST(known_issues, of_a_library_are_not_told_for_the_same_version_of_another) {
   EXPECT_THAT(issues_of(version, "", "torch"), Not(IsEmpty()));
   for (const std::string& each : {version, std::string("13.1.0")})
     for (const known_match& m : issues_of(each, "")) EXPECT_TRUE(m.issue->library.starts_with("cublas"));
-}
-
-TEST(known_issues, packages_in_a_folder_are_read_off_the_names_of_their_metadata) {
-  std::string pattern = (std::filesystem::temp_directory_path() / "cufault-known-XXXXXX").string();
-  ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-  const std::filesystem::path folder = pattern;
-  for (const char* name :
-       {"torch-2.9.0+cu128.dist-info", "triton-3.8.0.dist-info", "jax-0.8.1-py3.12.egg-info",
-        "cupy_cuda13x-14.0.1.dist-info", "torchvision-0.24.0.dist-info", "numpy-2.0.0.dist-info",
-        "nvidia_cublas-13.1.0.3.dist-info", "torch", "-.dist-info"})
-    std::filesystem::create_directory(folder / name);
-  std::vector<std::string> found;
-  for (const auto& [library, version] : packages_in(folder)) found.push_back(library + " " + version);
-  EXPECT_THAT(found, testing::ElementsAre("cupy 14.0.1", "jax 0.8.1", "torch 2.9.0", "triton 3.8.0"));
-  EXPECT_THAT(packages_in(folder / "none"), IsEmpty());
-  std::filesystem::rename(folder / "torch-2.9.0+cu128.dist-info",
-                          folder / "torch-2.15.0.dev20260728+cu130.dist-info");
-  EXPECT_THAT(packages_in(folder), testing::SizeIs(3)) << "a nightly build is no release";
-  std::filesystem::remove_all(folder);
 }
 
 TEST(known_issues, know_gpus_by_name_and_by_compute_capability) {
