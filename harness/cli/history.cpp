@@ -14,6 +14,7 @@
 #include <iostream>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -73,30 +74,42 @@ json json_of(const std::vector<file_history>& files) {
 
 /// As JSON. `gpu`: text in its name; empty: that of most releases. Of a `framework` one release is enough, of which nothing is compared.
 int print_changes(const records_to_read& records, const std::string& gpu, const std::string& framework) {
+  const std::string package = framework == "pytorch" ? "torch" : framework;
   const std::vector<fs::path> files = records_in(records);
   std::vector<std::optional<release_of_stack>> stacks;
   for (const fs::path& file : files)
     stacks.push_back(
         release_of(is_stack_folder(file) ? load_family(file, {}) : load_record(file), framework));
   const release_columns columns = columns_of(stacks, gpu);
-  if (columns.releases.size() < (framework.empty() ? 2 : 1))
-    throw usage_error(fmt::format(
-        "{} of {} in these records{}, and two on one GPU and driver are needed; record others: {}",
-        columns.releases.empty() ? "no release" : "one release", framework.empty() ? "cuBLAS" : framework,
-        gpu.empty() ? "" : " on a GPU of that name",
-        framework.empty() ? "cufault run --cublas PATH" : "ci/campaign frameworks NAME==VERSION"));
+  const std::string on_gpu = gpu.empty() ? "" : " on a GPU of that name";
+  if (!framework.empty() && columns.releases.empty())
+    throw usage_error(
+        fmt::format("no release of {} in these records{}; record one: ci/campaign frameworks {}==VERSION",
+                    package, on_gpu, package));
+  if (framework.empty() && columns.releases.size() < 2)
+    throw usage_error(
+        fmt::format("{} of cuBLAS in these records{}, and two on one GPU and driver are needed; "
+                    "record others: cufault run --cublas PATH",
+                    columns.releases.empty() ? "no release" : "one release", on_gpu));
   change_finder finder;
   std::vector<std::pair<std::string, nlohmann::json>> library_files;
   std::vector<std::string> brought;  // cuBLAS, by each release
+  std::vector<json> doubts;          // likewise, why it is not the release alone, or not all of it
   std::vector<fs::path> in_order;
   for (const auto& [version, indexes] : columns.releases)
     for (const std::size_t i : indexes) in_order.push_back(files[i]);
   record_reader reader(std::move(in_order));
   for (const auto& [version, indexes] : columns.releases) {
     std::vector<record> of_release;
-    for (std::size_t i = 0; i < indexes.size(); ++i) {
+    std::set<std::string> doubts_here;
+    for (const std::size_t i : indexes) {
       of_release.push_back(reader.next());
       const nlohmann::json& stack = *of_release.back().stack;
+      if (!of_release.back().complete && !is_stack_folder(files[i]))
+        doubts_here.insert("a run did not come to its end");
+      const nlohmann::json::json_pointer unmet("/python/frameworks/" + framework + "/unmet");
+      for (const nlohmann::json& pin : stack.value(unmet, nlohmann::json::array()))
+        if (pin.is_string()) doubts_here.insert(pin.get<std::string>());
       if (const auto found = stack.find("files"); found != stack.end())
         library_files.emplace_back(version, *found);
     }
@@ -105,10 +118,13 @@ int print_changes(const records_to_read& records, const std::string& gpu, const 
       std::erase_if(release.cases,
                     [&](const case_result& c) { return !c.name.starts_with(framework + "."); });
     brought.push_back(key_of(*release.stack, "cublas"));
+    doubts.emplace_back(doubts_here);
     finder.add(version, std::move(release));
   }
   json said{{"gpu", columns.gpu}, {"driver", columns.driver}};
   said.update(json_of(finder.found()));
+  for (std::size_t i = 0; i < doubts.size(); ++i)
+    if (!doubts[i].empty()) said["releases"][i]["doubts"] = doubts[i];
   if (!framework.empty()) {
     for (std::size_t i = 0; i < brought.size(); ++i) said["releases"][i]["cublas"] = brought[i];
     said["files"] = json::array();

@@ -14,9 +14,8 @@ from typing import Any
 
 import asked
 import text
-from known_issues import LIBRARIES
+from known_issues import FAMILIES, LIBRARIES
 
-KEYS = {"torch": "pytorch", "jax": "jax", "cupy": "cupy"}  # of stacks, and of cases
 # What a change is for a program that relied on how it was, worst first.
 HARMS = {"wrong_numbers": "Wrong numbers behind SUCCESS", "crash": "A crash, or a damaged context", "hang": "A hang",
          "worse_status": "An error where the call succeeded, or one that comes later", "other": "Another error, or another value",
@@ -28,12 +27,13 @@ Change = dict[str, Any]
 
 
 class Report:
-    """`said`: what release-changes prints. `notes`: cases/release_notes.json. `release`: only the changes that it shows first; empty: all. `package`: as in KEYS; empty: cuBLAS. `sources`: by CASE/ARM, where the arm is from."""
+    """`said`: what release-changes prints. `notes`: cases/release_notes.json. `release`: only the changes that it shows first; empty: all. `package`: as in FAMILIES; empty: cuBLAS. `sources`: by CASE/ARM, where the arm is from."""
 
     def __init__(self, said: dict[str, Any], notes: list[dict[str, Any]], release: str = "", package: str = "", sources: dict[str, str] | None = None) -> None:
         self.said, self.notes, self.release, self.package = said, notes, release, package
         self.product, self.sources = LIBRARIES[package or "cublas"], sources or {}
         self.changes: list[Change] = said["changes"]
+        self.doubts: dict[str, list[str]] = {r["release"]: r["doubts"] for r in said["releases"] if r.get("doubts")}
         self.left_out: set[int] = set()
 
     def leave_out(self, most: int, named: set[int]) -> None:
@@ -48,8 +48,11 @@ class Report:
     def is_shown(self, change: int) -> bool:
         return change not in self.left_out and self.release in ("", self.changes[change]["at_latest"])
 
+    def is_of_releases(self, c: Change) -> bool:
+        return not {c["after"], c["at_latest"]} & set(self.doubts)
+
     def trackers_of(self, c: Change) -> list[str]:
-        """Numbers of trackers, of its arms and what they are remedied by."""
+        """Numbers of trackers that its arms and what remedies them are from, which is no report of the change."""
         sources = (self.sources.get(name.partition("+")[0], "") for name in c["arms"])
         return list(dict.fromkeys(number for source in sources for number in re.findall(r"[\w./-]*#[0-9]+", source)))
 
@@ -167,7 +170,7 @@ def print_releases(page: Page, report: Report) -> None:
         changes = [i for i, c in enumerate(report.changes) if c["at_latest"] == r["release"]]
         shown = [i for i in changes if i not in report.left_out]
         count = text.plural(len(changes), "change") + (f", {len(shown)} shown" if len(shown) < len(changes) else "")
-        rows.append([r["release"], *([r["cublas"]] if report.package else []), str(r["observed"]), f"{r['changed']} of {r['compared']}", f"{r['next_changed']} of {r['next_compared']}", count, numbers_of(shown)])
+        rows.append([r["release"] + (" (doubtful)" if r["release"] in report.doubts else ""), *([r["cublas"]] if report.package else []), str(r["observed"]), f"{r['changed']} of {r['compared']}", f"{r['next_changed']} of {r['next_compared']}", count, numbers_of(shown)])
     page.line("An arm is compared with the last release before that observed it. A release that observed more arms than those before it shows changes of theirs, "
               "too: what the release in the line above observed as well is counted apart.")
     page.line("")
@@ -209,6 +212,21 @@ def print_notes(page: Page, report: Report) -> None:
         page.line(f"Changes of arms that no confirmed note names: {numbers_of(report.unmentioned())}.")
 
 
+def print_changes(page: Page, report: Report, title: str, changes: list[tuple[int, Change]]) -> None:
+    if not changes:
+        return
+    rows = []
+    for i, c in changes:
+        numbers = report.trackers_of(c) if report.package else []
+        source = f"{'the arm is' if len(c['arms']) == 1 else 'the arms are'} from {', '.join(numbers)}" if numbers else ""
+        rows.append([str(i + 1), releases_of(c), words_of(c), calls_of(c), text.plural(len(c["arms"]), "arm"), evidence_of(c), *([source] if report.package else []), driver_words_of(c)])
+    page.heading(f"{title}: {text.plural(len(rows), 'change')}")
+    if page.markdown:
+        page.table(["", "releases", "what", "calls", "arms", "where", *(["tracker"] if report.package else []), "the driver's words"], rows)
+    else:
+        page.entries(rows)
+
+
 def print_report(page: Page, report: Report) -> None:
     said, releases, product = report.said, report.said["releases"], report.product
     if len(releases) < 2:
@@ -217,16 +235,12 @@ def print_report(page: Page, report: Report) -> None:
         return
     page.line(f"{said['gpu']}, driver {said['driver']}: {text.plural(len(releases), 'release')} of {product} from {releases[0]['release']} to "
               f"{releases[-1]['release']}. {text.plural(said['steady'], 'arm')} never changed.")
+    shown = [(i, c) for i, c in enumerate(report.changes) if report.is_shown(i)]
     for harm, title in HARMS.items():
-        rows = [[str(i + 1), releases_of(c), words_of(c), calls_of(c), text.plural(len(c["arms"]), "arm"), evidence_of(c), *([", ".join(report.trackers_of(c))] if report.package else []), driver_words_of(c)]
-                for i, c in enumerate(report.changes) if c["harm"] == harm and report.is_shown(i)]
-        if not rows:
-            continue
-        page.heading(f"{title}: {text.plural(len(rows), 'change')}")
-        if page.markdown:
-            page.table(["", "releases", "what", "calls", "arms", "where", *(["tracker"] if report.package else []), "the driver's words"], rows)
-        else:
-            page.entries(rows)
+        print_changes(page, report, title, [(i, c) for i, c in shown if c["harm"] == harm and report.is_of_releases(c)])
+    print_changes(page, report, "Not called a change of a release", [(i, c) for i, c in shown if not report.is_of_releases(c)])
+    for release, doubts in report.doubts.items():
+        page.line(f"{release} is doubtful: {'; '.join(doubts)}.")
     if report.left_out:
         page.line(f"{len(report.left_out)} of {text.plural(len(report.changes), 'change')} left out, which have the fewest arms or made-up faults: "
                   "--release shows those of one release, and --json all.")
@@ -251,7 +265,7 @@ def main(asked_for: asked.Asked) -> int:
     release = asked_for.options.get("release", "")
     gpu = ["--gpu", asked_for.options["gpu"]] if "gpu" in asked_for.options else []
     package = asked_for.options.get("package", "")
-    gpu += ["--framework", KEYS[package]] if package else []
+    gpu += ["--framework", FAMILIES[package]] if package else []
     rows = subprocess.run([asked_for.file("program"), "release-changes", *gpu, *asked_for.names], capture_output=True, check=False, text=True, errors="replace")
     if rows.returncode:
         raise asked.Refused(rows.stderr.strip()[len("cufault: ") :], rows.returncode) if rows.stderr else asked.ended("release-changes", rows.returncode)
@@ -260,7 +274,7 @@ def main(asked_for: asked.Asked) -> int:
     if release and release not in names:
         raise asked.Refused(f"--release {release}: it is not in these records, which have {', '.join(names)}")
     notes, known = (json.loads(file.read_text()) if file.exists() else {} for file in map(asked_for.file, ("release_notes", "known_issues")))
-    report = Report(said, [] if package else notes.get("notes", []), release, package, sources_in(asked_for.files["snippets"], KEYS[package]) if package else {})
+    report = Report(said, [] if package else notes.get("notes", []), release, package, sources_in(asked_for.files["snippets"], FAMILIES[package]) if package else {})
     if asked_for.json:
         text.print_json(report.json(), 1)
         return 0

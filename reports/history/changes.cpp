@@ -5,6 +5,7 @@
 #include "reports/evidence/distance.hpp"
 #include "reports/history/transitions.hpp"
 #include "reports/judge/judge.hpp"
+#include "reports/judge/usual_messages.hpp"
 #include "reports/matrix/conditions.hpp"
 #include "reports/matrix/observed_cells.hpp"
 #include "reports/model/record_parts.hpp"
@@ -48,14 +49,33 @@ std::optional<example> example_of_cell(const std::string& case_name, const std::
   return e;
 }
 
+bool completed_well(const observation& o) {
+  return o.ended == outcome::completed && !failed(signature_of(o)) &&
+         std::ranges::all_of(o.calls, [](const call_record& call) { return call.what.ok; });
+}
+
+/// Messages in trials in which nothing failed: they say nothing of why a call fails elsewhere.
+std::set<std::string> harmless_messages(const record& r) {
+  std::set<std::string> found;
+  for (const case_result& c : r.cases)
+    for (const arm_result& arm : c.arms)
+      for (const observation& o : arm.trials)
+        if (completed_well(o) && !c.name.starts_with(sweep_family))
+          for (const call_record& call : o.calls)
+            for (const driver_message& m : call.driver) found.insert(key_of(m));
+  return found;
+}
+
 /// Empty where its log was not heard, or the driver said nothing.
-std::string words_of_driver(const arm_result& arm, const step_name& call, const usual_messages& usual) {
+std::string words_of_driver(const arm_result& arm, const step_name& call,
+                            const std::set<std::string>& harmless) {
   if (!heard_driver_log(arm)) return {};
   for (const observation& o : arm.trials)
     for (const call_record& c : o.calls)
       if (c.what.name == call && !c.what.ok)
-        if (const driver_message* why = usual.reason(c); why != nullptr)
-          return why->code.empty() ? general_text(why->text) : describe(*why);
+        for (const driver_message& why : c.driver)
+          if (!harmless.contains(key_of(why)))
+            return why.code.empty() ? general_text(why.text) : describe(why);
   return {};
 }
 
@@ -70,7 +90,7 @@ std::string group_of(const std::string& case_name) {
 
 struct change_finder::state {
   std::vector<release_changes::release> releases;
-  std::vector<usual_messages> usual;
+  std::vector<std::set<std::string>> harmless;
   std::unordered_map<std::string, kept_arm> arms;
   std::vector<event> events;
   std::map<std::pair<std::size_t, std::size_t>, std::vector<example>> cells;  // that two releases observed
@@ -84,7 +104,7 @@ void change_finder::add(const std::string& version, record r) {
   state& s = *state_;
   const std::size_t here = s.releases.size();
   s.releases.push_back({.version = version});
-  s.usual.emplace_back(r);
+  s.harmless.push_back(harmless_messages(r));
   for (case_result& c : r.cases) {
     if (c.name.starts_with(sweep_family) || control_failed(c)) continue;
     const auto facts = std::make_shared<const std::set<std::string>>(facts_recorded_by(c));
@@ -135,8 +155,8 @@ void change_finder::add(const std::string& version, record r) {
                             .until = here,
                             .how = std::move(t),
                             .why = why,
-                            .driver_before = words_of_driver(kept.arm, call, s.usual[kept.release]),
-                            .driver_since = words_of_driver(arm, call, s.usual[here]),
+                            .driver_before = words_of_driver(kept.arm, call, s.harmless[kept.release]),
+                            .driver_since = words_of_driver(arm, call, s.harmless[here]),
                             .made_up = is_made_up(arm)});
       }
       for (const call_name& call : changed) kept.changed[call] = here;

@@ -3,7 +3,6 @@
 // What changed from release to release of cuBLAS or of a framework: arms of recorded stacks that changed together, between the two releases that were measured.
 #pragma once
 
-#include "reports/judge/usual_messages.hpp"
 #include "reports/model/record.hpp"
 
 #include <cstddef>

@@ -357,6 +357,27 @@ TEST(words_of_the_driver, are_those_of_trials_that_heard_it) {
   EXPECT_EQ(found("off").driver_since, "");
 }
 
+TEST(words_of_the_driver, are_none_that_lie_in_arms_where_nothing_failed) {
+  const driver_message harmless{.function = "cuCtxGetDevice_v2", .code = "INVALID_CONTEXT"},
+      reason{.function = "cuStreamSynchronize", .code = "ILLEGAL_ADDRESS"};
+  const auto found = [&](const std::vector<driver_message>& other) {
+    change_finder finder;
+    for (const auto& [version, status] : {std::pair{"2.11.0", success}, std::pair{"2.14.1", internal}}) {
+      auto failing = call("torch.bmm", status), working = call("torch.mm", success);
+      failing.driver = {harmless, reason};
+      working.driver = other;
+      record r =
+          showing({{"pytorch.numbers/bmm", {made({failing})}}, {"pytorch.numbers/mm", {made({working})}}});
+      for (arm_result& arm : r.cases[0].arms) arm.runs[0].driver_log = driver_log_heard;
+      finder.add(version, std::move(r));
+    }
+    return finder.found().changes.at(0).driver_since;
+  };
+  EXPECT_EQ(found({harmless}), "cuStreamSynchronize: ILLEGAL_ADDRESS");
+  EXPECT_EQ(found({}), "cuCtxGetDevice_v2: INVALID_CONTEXT");
+  EXPECT_EQ(found({harmless, reason}), "");
+}
+
 // ---- releases ----
 
 record stack_of(const std::string& cublas, const char* gpu = "NVIDIA H200") {
