@@ -240,7 +240,7 @@ def print_report(page: Page, report: Report) -> None:
         print_changes(page, report, title, [(i, c) for i, c in shown if c["harm"] == harm and report.is_of_releases(c)])
     print_changes(page, report, "Not called a change of a release", [(i, c) for i, c in shown if not report.is_of_releases(c)])
     for release, doubts in report.doubts.items():
-        page.line(f"{release} is doubtful: {'; '.join(doubts)}.")
+        page.line(f"- {release} is doubtful: {'; '.join(doubts)}.")
     if report.left_out:
         page.line(f"{len(report.left_out)} of {text.plural(len(report.changes), 'change')} left out, which have the fewest arms or made-up faults: "
                   "--release shows those of one release, and --json all.")
@@ -274,7 +274,9 @@ def main(asked_for: asked.Asked) -> int:
     if release and release not in names:
         raise asked.Refused(f"--release {release}: it is not in these records, which have {', '.join(names)}")
     notes, known = (json.loads(file.read_text()) if file.exists() else {} for file in map(asked_for.file, ("release_notes", "known_issues")))
-    report = Report(said, [] if package else notes.get("notes", []), release, package, sources_in(asked_for.files["snippets"], FAMILIES[package]) if package else {})
+    sources = {one["arm"]: issue.get("source", "") for issue in known.get("issues", []) for one in issue.get("evidence", [])}  # of arms whose row names none
+    sources.update(sources_in(asked_for.files["snippets"], FAMILIES[package]) if package else {})
+    report = Report(said, [] if package else notes.get("notes", []), release, package, sources)
     if asked_for.json:
         text.print_json(report.json(), 1)
         return 0
