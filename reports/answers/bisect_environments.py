@@ -25,22 +25,16 @@ from processes import run as run_process
 
 IMPORT_LIMIT, ANSWER_LIMIT = 30.0, 20.0  # seconds
 FAMILIES = {"torch": "pytorch", "jax": "jax", "cupy": "cupy"}
-# `unmet`: what the package pins, and is installed in another version. Whether one that is absent is required here depends on markers.
+TRIALS = Path(__file__).resolve().parents[2] / "cases/frameworks/python"
 PROBE = r"""
 import sys
 sys.path[:1] = [p for p in sys.path[:1] if p]
-import importlib, json, re
-from importlib import metadata
+import importlib, json
 of = importlib.import_module(sys.argv[1])
-git = getattr(getattr(of, "version", None), "git_version", "")
-def asked(what, name, otherwise):
-    try:
-        return what(name) or otherwise
-    except metadata.PackageNotFoundError:
-        return otherwise
-pins = re.findall(r"(?m)^(?!.*\bextra\b)([\w.-]+) ?\(?==([\w.]+)\)? *(?:;.*)?$", "\n".join(asked(metadata.requires, sys.argv[2], [])))
-unmet = ["%s==%s: %s" % (name, pin, has) for name, pin in pins for has in [asked(metadata.version, name, pin)] if has.partition("+")[0] != pin]
-print("\n" + json.dumps({"file": of.__file__, "version": str(getattr(of, "__version__", "")), "git": str(git), "unmet": unmet}))
+git, version = getattr(getattr(of, "version", None), "git_version", ""), str(getattr(of, "__version__", ""))
+sys.path.append(sys.argv[2])
+from framework_trials.identity import unmet_pins
+print("\n" + json.dumps({"file": of.__file__, "version": version, "git": str(git), "unmet": of.__file__ and unmet_pins(sys.argv[1], version)}))
 """
 
 
@@ -152,7 +146,7 @@ class Environments(Source):
         self.require_python(environment)
         python, variables = environment.python, environment.variables()
         with tempfile.TemporaryDirectory(prefix="cufault-bisect-") as scratch:
-            ran = run_process([python, "-c", PROBE, self.module, self.package], self.limit, self.stop, {**variables, **traced(Path(scratch))})
+            ran = run_process([python, "-c", PROBE, self.module, TRIALS], self.limit, self.stop, {**variables, **traced(Path(scratch))})
             loaded = loaded_in(Path(scratch))
         if ran.how == "its timeout":
             raise Refused(f"{python}: import {self.module} has not ended within {self.limit:g} s")

@@ -110,7 +110,7 @@ class Bisection:
 
 @dataclass
 class Tried:
-    """What one release came to. `why`: of one that is skipped or undecided. `unmet`: "triton==3.8.0: 3.6.0", what a package pins and what is installed."""
+    """What one release came to. `why`: of one that is skipped or undecided. `unmet`: "triton==3.8.0: 3.6.0 is installed", of what a package pins."""
 
     name: str = ""
     version: str = ""
@@ -180,7 +180,7 @@ class Report:
             said += f"; {'MENDED' if c.mended else 'BROKE'} rests on {text.plural(c.decisions, 'decision')}: at most {min(100, 100 * self.error * c.decisions):.3g} %"
         if self.once:
             said = "The outcome of this arm does not vary: one run decides a release." if self.is_arm else "One run decides a release (--once): no error is stated."
-        mixed = [f"{r.name} ran with other packages than it pins: {', '.join(r.unmet)}" for r in self.releases if r.unmet and any(r.name in (c.good, c.bad) for c in self.changes)]
+        mixed = [f"{r.name} ran without what it pins: {', '.join(r.unmet)}" for r in self.releases if r.unmet and any(r.name in (c.good, c.bad) for c in self.changes)]
         machine = f"GPU {known(self.gpu)}, driver {known(self.driver)}, CUDA runtime {known(self.runtime)}; cufault {self.cufault}; releases from {self.origin}"
         out.print(text.heading(f"cufault bisect: {self.what}", 2, markdown))
         for paragraph in [machine, *(change.line() for change in self.changes), *mixed, said]:
