@@ -10,7 +10,7 @@ import torch
 
 from framework_trials.cells import World
 from framework_trials.pytorch_canaries import needs
-from framework_trials.pytorch_numbers import device_of, same, small_integers
+from framework_trials.pytorch_numbers import device_of, small_integers
 from framework_trials.upgrades.ground import Seen, Step, fn
 from framework_trials.upgrades.routes import gradient
 
@@ -21,7 +21,7 @@ HALF, SINGLE = torch.float16, torch.float32
 
 def argument(
     api: str, name: str, operands: Operands, before: Any, after: Any, call: Optional[Call] = None,
-    wanted: Optional[Call] = None, dtype: torch.dtype = SINGLE, within: float = 2e-5, variant: str = "", **more: Any,
+    wanted: Optional[Call] = None, dtype: Any = SINGLE, within: float = 2e-5, variant: str = "", **more: Any,
 ) -> Step:
     """Operands by shape, or indices as they are. The function takes the argument by name, and `more`; `call` takes it last. `wanted` is the
     right result where float64 on the host does not take it. `within`: of one and the number together. Control: the argument as it was."""
@@ -37,12 +37,12 @@ def argument(
             numbers = [torch.tensor(n) if isinstance(n, list) else small_integers(world, *n) for n in operands]
             there = [(n.to(dtype) if n.is_floating_point() else n).to(device_of(world)) for n in numbers]
 
-            def value_for(first: torch.Tensor) -> Any:
-                return torch.tensor(value).to(first) if isinstance(value, list) else value
+            def result(value: Any, by: Call, *given: torch.Tensor) -> torch.Tensor:
+                found: torch.Tensor = by(*given, torch.tensor(value).to(given[0]) if isinstance(value, list) else value)
+                return found.detach()
 
-            found, plain = by(*there, value_for(there[0])).detach(), by(*there, before).detach()
+            found, plain, exact = result(value, by, *there), result(before, by, *there), result(value, wanted or by, *numbers).double()
             ignored = value is not before and found.dtype == plain.dtype and torch.equal(found, plain)
-            exact = (wanted or by)(*numbers, value_for(numbers[0])).detach().double()
             return not ignored and found.shape == exact.shape and torch.allclose(found.cpu().double(), exact, within, within)
 
         return work
@@ -67,25 +67,14 @@ def running_mean(x: torch.Tensor, momentum: float) -> torch.Tensor:
     return mean
 
 
-def scaled(variant: str, factor: float = 1.0, **named: Any) -> Step:
-    """FP8, 32x64 by 64x32; arguments beside scales of one. `factor`: what they make of the product; a bias counts its columns."""
+def scaled(name: str, before: Any, after: Any, wanted: Call = lambda a, b, _: a @ b.t()) -> Step:
+    """FP8, by scales of one."""
 
-    def by(factor: float, named: Dict[str, Any]) -> Callable[[World], Seen]:
-        def work(world: World) -> Seen:
-            a, b = small_integers(world, 32, 64), small_integers(world, 32, 64)
-            a[:, 8:] = 0  # so that BF16 holds the sums
-            first, second = (n.to(torch.float8_e4m3fn).to(device_of(world)) for n in (a, b))
-            given: Dict[str, Any] = {name: torch.tensor(value, device=first.device) if isinstance(value, float) else value for name, value in named.items()}
-            wanted = a @ b.t() * factor
-            if "bias" in named:
-                given["bias"], wanted = torch.arange(32, device=first.device, dtype=torch.bfloat16), wanted + torch.arange(32)
-            one = torch.ones((), device=first.device)
-            found = torch._scaled_mm(first, second.t(), **{"out_dtype": torch.bfloat16, "scale_a": one, "scale_b": one, **given})
-            return same(found, wanted) and found.dtype == named.get("out_dtype", torch.bfloat16)
+    def call(a: torch.Tensor, b: torch.Tensor, value: Any) -> torch.Tensor:
+        given: Dict[str, Any] = {"scale_a": 1.0, "scale_b": 1.0, "out_dtype": torch.bfloat16, name: value.bfloat16() if name == "bias" else value}
+        return torch._scaled_mm(a, b.t(), **{key: torch.tensor(v, device=a.device) if isinstance(v, float) else v for key, v in given.items()})
 
-        return work
-
-    return Step("torch._scaled_mm", variant, by(factor, named), by(1.0, {}))
+    return argument("torch._scaled_mm", name, [(32, 64), (32, 64)], before, after, call, wanted, getattr(torch, "float8_e4m3fn", None), 4e-3)
 
 
 def expandable(world: World) -> Seen:
@@ -133,8 +122,9 @@ ARMS: Dict[str, List[Step]] = {
     ],
     "factors_of_products": [argument("torch." + function, name, TERMS[function], 1, 2) for function in TERMS for name in ("alpha", "beta")],
     "scaled_mm_arguments": [
-        scaled("scale_a", 2.0, scale_a=2.0), scaled("scale_b", 0.5, scale_b=0.5), scaled("bias", bias=True),
-        scaled("out_dtype", out_dtype=SINGLE), scaled("use_fast_accum", use_fast_accum=True),
+        scaled("scale_a", 1.0, 2.0, lambda a, b, scale: scale * (a @ b.t())), scaled("scale_b", 1.0, 0.5, lambda a, b, scale: scale * (a @ b.t())),
+        scaled("bias", [0] * 32, [column % 8 for column in range(32)], lambda a, b, bias: a @ b.t() + bias),
+        scaled("out_dtype", torch.bfloat16, SINGLE), scaled("use_fast_accum", True, True),  # which need not change the result
     ],
     "conv2d_arguments": [
         argument(CONV2D, "stride", IMAGES, 1, 2), argument(CONV2D, "padding", IMAGES, 0, 1), argument(CONV2D, "dilation", IMAGES, 1, 2),
