@@ -274,9 +274,7 @@ def main(asked_for: asked.Asked) -> int:
     if release and release not in names:
         raise asked.Refused(f"--release {release}: it is not in these records, which have {', '.join(names)}")
     notes, known = (json.loads(file.read_text()) if file.exists() else {} for file in map(asked_for.file, ("release_notes", "known_issues")))
-    sources = {one["arm"]: issue.get("source", "") for issue in known.get("issues", []) for one in issue.get("evidence", [])}  # of arms whose row names none
-    sources.update(sources_in(asked_for.files["snippets"], FAMILIES[package]) if package else {})
-    report = Report(said, [] if package else notes.get("notes", []), release, package, sources)
+    report = Report(said, [] if package else notes.get("notes", []), release, package, sources_in(asked_for.files["snippets"], FAMILIES[package]) if package else {})
     if asked_for.json:
         text.print_json(report.json(), 1)
         return 0
