@@ -11,6 +11,7 @@ import re
 import subprocess
 import sys
 from collections import Counter, defaultdict
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -294,7 +295,7 @@ def shown_on(arms: dict[str, Row], calls: dict[int, set[tuple[str, str]]], entry
         if (arm := arms.get(one["arm"])) is not None:
             if arm["races"]:
                 raise Refused(f"{entry['id']}: {one['arm']} races: it proves no version right")
-            found = [outcome for call, outcome in calls[arm["arm_id"]] if call == one["call"]]
+            found = [outcome for call, outcome in calls[arm["arm_id"]] if fnmatchcase(call, one["call"])]
             says = entry["library"] not in FAMILIES or any(outcome.startswith("OK") for outcome in found)
             of.append(True if any(outcome.startswith(one["shows"]) for outcome in found) else False if found and says else None)
     every = [one for of in shown.values() for one in of]
