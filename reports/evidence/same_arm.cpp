@@ -62,7 +62,7 @@ bool was_repeated(const arm_result& a, const std::vector<const arm_result*>& all
   });
   return in_trials ||
          std::ranges::count_if(all, [&](const arm_result* other) {
-           return observed(*other) && disagreement(arm_plateaus(a), arm_plateaus(*other)).how.empty();
+           return observed(*other) && disagreement(arm_plateaus(a), arm_plateaus(*other)).empty();
          }) > 1;
 }
 

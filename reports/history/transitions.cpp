@@ -300,7 +300,7 @@ std::vector<transition> transitions_of(const arm_result& before, const arm_resul
   if (why.starts_with("rate moved"))
     moved.what = "rates of outcomes";
   else
-    moved.what = disagreement(was, is).how.empty() ? "values" : "levels of outcomes";
+    moved.what = disagreement(was, is).empty() ? "values" : "levels of outcomes";
   return {moved};
 }
 

@@ -17,6 +17,7 @@
 #include <ctime>
 #include <functional>
 #include <map>
+#include <regex>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -132,6 +133,13 @@ bool matches(const std::string& words, const std::string& text) {
   return fnmatch(pattern.c_str(), text.c_str(), 0) == 0;
 }
 
+/// What stands before and behind some words; nothing behind where they are not there.
+std::pair<std::string, std::string> around(const std::string& text, std::string_view words) {
+  const auto at = text.find(words);
+  if (at == text.npos) return {text, {}};
+  return {text.substr(0, at), text.substr(at + words.size())};
+}
+
 /// The worst first, of what a comparison can come to.
 int urgency(verdict v) {
   constexpr std::array order{verdict::unresolved, verdict::worsened, verdict::remedy_broken, verdict::changed,
@@ -211,13 +219,13 @@ std::vector<stack_difference> stack_differences(std::span<const record> records)
     (key ? keys : package ? packages : rest)[name] = {name, std::move(values)};
   }
   for (const python_framework& f : python_frameworks) {
-    const auto python = nlohmann::json::json_pointer("/python"),
-               at = python / "frameworks" / std::string(f.name);
+    const auto at = nlohmann::json::json_pointer("/python/frameworks") / std::string(f.name);
+    const auto ran = [&](const case_result& c) { return framework_of_case(c.name) == &f; };
     stack_difference one{fmt::format("imported {}", f.name), {}};
     for (const record& r : records)
-      one.values.emplace_back(r.stack->contains(at)       ? "recorded"
-                              : r.stack->contains(python) ? "not recorded"
-                                                          : "");
+      one.values.emplace_back(r.stack->contains(at)               ? "recorded"
+                              : std::ranges::any_of(r.cases, ran) ? "not recorded"
+                                                                  : "");
     if (std::ranges::count(one.values, "recorded") > 0 && std::ranges::count(one.values, "not recorded") > 0)
       imported[one.name] = std::move(one);
   }
@@ -317,11 +325,9 @@ comparison compare(std::span<const record> records, const comparison_terms& term
         found.why = "a control of the first record failed, so that it proves nothing";
       }
       if (!is_same(found.v))
-        if (const std::string told = explained_by_files(key, *records[0].stack, *records[i].stack);
-            !told.empty()) {
-          found.why += (found.why.empty() ? "" : "; ") + told;
-          if (!found.change.empty()) found.change += "; " + told;
-        }
+        if (const std::string because = explained_by_files(key, *records[0].stack, *records[i].stack);
+            !because.empty())
+          found.why += (found.why.empty() ? "" : "; ") + because;
       if (!found.why.empty()) {
         std::string& of = whys[found.why];
         of += (of.empty() ? "" : ", ") + all.records[i].role;
@@ -364,8 +370,53 @@ comparison compare(std::span<const record> records, const comparison_terms& term
   return all;
 }
 
-const std::string& what_changed(const judgement& found) {
-  return found.change.empty() ? found.why : found.change;
+std::vector<std::string> parts_of(std::string_view why) {
+  std::vector<std::string> parts{""};
+  int open = 0;
+  for (std::size_t i = 0; i < why.size(); ++i) {
+    open += why[i] == '(' ? 1 : why[i] == ')' ? -1 : 0;
+    if (open > 0 || why.substr(i, 2) != "; ")
+      parts.back() += why[i];
+    else
+      parts.emplace_back(), ++i;
+  }
+  return parts;
+}
+
+std::string what_changed(const judgement& found) {
+  // "on STACK: " of another stack, then levels, results, or the records that a difference is of.
+  static const std::regex in_front(
+      R"((?:on [^:]*: )?(the edge moved: )?(?:(?:at -?\d+|result \d+|[a-z](?:, [a-z])*): )*)"),
+      unsaid(R"( \(.*| \| .*| in .*|, numbers right)"), to_first_fact(R"([^(]*\(([^;)]*).*)"),
+      number(R"(\d+)"), measured(R"((?:-?\d|not measured).*)");
+  std::smatch front;
+  std::regex_search(found.why, front, in_front, std::regex_constants::match_continuous);
+  const std::vector<std::string> parts = parts_of(front.suffix().str());
+  const auto [was, is] = around(parts[0], " → ");
+  const auto [call, before] = around(was, ": ");
+  if (call == "rate moved") return call;
+  if (is.empty() || before.empty()) return found.why;
+  if (std::regex_match(before, measured) && std::regex_match(is, measured))
+    return std::regex_replace(call, number, "N") + ": another measurement";
+  std::string a = std::regex_replace(before, unsaid, ""), b = std::regex_replace(is, unsaid, "");
+  for (const std::string& part : parts)  // what became of the process of a call that never returned
+    if (const auto [ended_before, ended] = around(part, " → "); part.starts_with("the process: "))
+      for (auto& [side, how] : {std::pair{&a, around(ended_before, ": ").second}, std::pair{&b, ended}})
+        if (*side == "never returned") *side = std::regex_replace(how, unsaid, "");
+  if (const auto [other, came_to] = around(b, ": "); !came_to.empty() && other != "crashed")
+    return fmt::format("first other call: {}, {}", other.substr(0, other.find(' ')), came_to);
+  if (before.find(", numbers right") != before.npos && b == a + ", numbers wrong")
+    a = "numbers right", b = "wrong";
+  if (a == b) {
+    a = std::regex_replace(std::regex_replace(before, to_first_fact, "$1"), number, "N");
+    b = std::regex_replace(std::regex_replace(is, to_first_fact, "$1"), number, "N");
+    if (const auto [_, named] = around(b, "named call "); !named.empty())
+      return "another call is named: " + named;
+  }
+  std::string text = front[1].str() + (a == b ? a + ": another number" : a + " → " + b);
+  for (const std::string& part : parts)  // what explains it
+    if (part.starts_with("lib")) text += "; " + part;
+  return text;
 }
 
 std::size_t same_in(const comparison& all) {

@@ -14,6 +14,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace cufault {
@@ -88,8 +89,11 @@ struct comparison_terms {
   std::function<bool(std::size_t record, const std::string& case_name, const std::string& arm)> asked{};
 };
 
-/// Of arms of a verdict that are one change the same words: "EXECUTION_FAILED → INTERNAL_ERROR".
-const std::string& what_changed(const judgement& found);
+/// What arms that changed alike share of `why`, without functions, variants and numbers: "EXECUTION_FAILED → INTERNAL_ERROR", "another call is
+/// named: cublasGemmEx", "first other call: cublasCreate, ALLOC_FAILED". Of what is no change all of `why`.
+std::string what_changed(const judgement& found);
+/// Parts of judgement::why between "; ", but not of those in parentheses; one at least.
+std::vector<std::string> parts_of(std::string_view why);
 
 /// The first record is what the others are compared with; two at least. An arm of a case whose control failed proves nothing: in the first
 /// record it is not observed, in another it is UNRESOLVED.

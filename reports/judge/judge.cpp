@@ -79,32 +79,25 @@ std::string range_text(const std::pair<double, double>& range) {
                                      : fmt::format("{:.10g} to {:.10g}", range.first, range.second);
 }
 
-judgement told(verdict v, told_difference d) {
-  return {v, std::move(d.how), {}, std::move(d.change)};
-}
-
 /// How measurements that are compared are out of their band; empty where none is. `noted`: further ones that are no difference.
-told_difference out_of_band(const std::vector<observation>& before, const std::vector<observation>& now,
-                            std::string& noted) {
+std::string out_of_band(const std::vector<observation>& before, const std::vector<observation>& now,
+                        std::string& noted) {
   for (const auto& c : compared_measurements()) {
     const auto was = ranges_of(before, c.names), is = ranges_of(now, c.names);
     for (const auto& [name, range] : is) {
       if (was.contains(name)) continue;
       std::string text = fmt::format("{}: not measured → {}", name, range_text(range));
-      if (!c.more_is_noted) return {text, fmt::format("{}: not measured before", c.names)};
+      if (!c.more_is_noted) return text;
       noted += (noted.empty() ? "" : "; ") + text;
     }
     for (const auto& [name, range] : was) {
       const auto there = is.find(name);
-      if (there == is.end())
-        return {fmt::format("{}: {} → not measured", name, range_text(range)),
-                fmt::format("{}: no longer measured", c.names)};
+      if (there == is.end()) return fmt::format("{}: {} → not measured", name, range_text(range));
       const double from = range.first - std::abs(range.first) * c.band - c.slack,
                    to = range.second + std::abs(range.second) * c.band + c.slack;
       if (there->second.first < from || there->second.second > to)
-        return {fmt::format("{}: {} → {}{}", name, range_text(range), range_text(there->second),
-                            c.band + c.slack > 0 ? fmt::format(" (band {:.10g} to {:.10g})", from, to) : ""),
-                fmt::format("{}: another number", c.names)};
+        return fmt::format("{}: {} → {}{}", name, range_text(range), range_text(there->second),
+                           c.band + c.slack > 0 ? fmt::format(" (band {:.10g} to {:.10g})", from, to) : "");
     }
   }
   return {};
@@ -190,7 +183,7 @@ judgement judgement_without_notes(const arm_result& arm, const expectation* expe
     if (expected != nullptr && worst(expected->seen) < 2)
       for (const auto& other : arm.trials)
         if (comparable(other) && severity(signature_of(other)) == 2)
-          return told(verdict::worsened, disagreement(expected->seen, {{.seen = signature_of(other)}}));
+          return {verdict::worsened, disagreement(expected->seen, {{.seen = signature_of(other)}})};
     return {verdict::not_provoked, reason_of(o)};
   }
 
@@ -201,8 +194,8 @@ judgement judgement_without_notes(const arm_result& arm, const expectation* expe
 
   const auto seen =
       expected != nullptr && expected->counts.empty() ? plateaus_of(arm.trials) : arm_plateaus(arm);
-  told_difference differs = expected == nullptr ? told_difference{} : disagreement(expected->seen, seen);
-  const bool same = differs.how.empty();
+  std::string differs = expected == nullptr ? std::string() : disagreement(expected->seen, seen);
+  const bool same = differs.empty();
   if (same) {
     if (nothing_to_clear(arm, seen))
       return {verdict::not_provoked,
@@ -213,14 +206,14 @@ judgement judgement_without_notes(const arm_result& arm, const expectation* expe
       return {verdict::not_provoked, "the process ended before the remedy was applied: " + describe(seen)};
   }
   if (expected == nullptr) return {verdict::unrecorded, "no recorded stack has it"};
-  judgement judged = told(verdict::changed, std::move(differs));
+  judgement judged{verdict::changed, std::move(differs)};
   if (!expected->counts.empty())
     judged = judge_rates(arm, distinct_signatures(arm.trials), *expected, least_tail);
   else
     judged.v = same ? judge_as_expected(arm.kind, seen) : judge_difference(arm.kind, expected->seen, seen);
   if (!as_expected(judged.v)) return judged;
-  if (auto out = out_of_band(expected->shown->trials, arm.trials, noted); !out.how.empty())
-    return told(verdict::changed, std::move(out));
+  if (auto out = out_of_band(expected->shown->trials, arm.trials, noted); !out.empty())
+    return {verdict::changed, std::move(out)};
   if (const auto facts = noted_difference(expected->shown->trials, arm.trials); !facts.empty())
     noted += (noted.empty() ? "" : "; ") + facts;
   return judged;
@@ -240,7 +233,6 @@ bool failed_here(const case_result& c, const std::string& arm_name) {
 void not_provoked(arm_result& arm, std::string why) {
   arm.judged = verdict::not_provoked;
   arm.why = std::move(why);
-  arm.change.clear();
 }
 
 /// The first call that failed in any trial, the one in which a process ended included; nullptr: none did.
@@ -322,19 +314,18 @@ judgement judge_rates(const arm_result& arm, const std::vector<counted_signature
   };
   const auto was = frequent(&pair::was), is = frequent(&pair::is);
   if (std::none_of(all.begin(), all.end(), [](const pair& p) { return p.was > 0 && p.is > 0; }))
-    return told(judge_difference(arm.kind, before.seen, seen),
-                {difference(*was->seen, *is->seen), rewriting(*was->seen, *is->seen)});
+    return {judge_difference(arm.kind, before.seen, seen), difference(*was->seen, *is->seen)};
   if (all.size() == 1) return {judge_as_expected(arm.kind, before.seen)};
   for (const pair& p : all)
     if (p.was == 0 && severity(*p.seen) == 2 && worst(before.seen) < 2)
-      return told(verdict::worsened, {difference(*was->seen, *p.seen), rewriting(*was->seen, *p.seen)});
+      return {verdict::worsened, difference(*was->seen, *p.seen)};
   const auto text = [&](const pair& p) {
     return fmt::format("{}: {} of {} → {} of {} trials", shortened(describe(*p.seen)), p.was, trials_before,
                        p.is, trials_now);
   };
   for (const pair& p : all)
     if (!arm.rate_depends_on_load && chance_of_difference(p.is, trials_now, p.was, trials_before) < least)
-      return told(verdict::changed, {"rate moved: " + text(p), "rate moved"});
+      return {verdict::changed, "rate moved: " + text(p)};
   const std::string recorded = before.shown == nullptr ? std::string() : latest_run(*before.shown);
   return {verdict::flaky,
           fmt::format("{} ({}{})", text(*is),
@@ -356,11 +347,10 @@ bool control_failed(const case_result& c) {
 }
 
 void judge_by(arm_result& arm, const expectation* expected) {
-  auto [v, why, noted, change] = judgement_of(arm, expected);
+  auto [v, why, noted] = judgement_of(arm, expected);
   arm.judged = v;
   arm.why = std::move(why);
   arm.noted = std::move(noted);
-  arm.change = std::move(change);
   // What is expected to show nothing of the remedy has not been missed.
   arm.covered = expected != nullptr && (v != verdict::not_provoked || !observed(arm));
   arm.expectation = expected == nullptr ? std::string{} : expected->shown->source;
@@ -380,7 +370,6 @@ void predict(arm_result& arm, const std::vector<expectation>& from) {
   arm.compared_with = stack_of(as == each.end() ? each.begin() : as);
   if (as == each.end()) {
     arm.why = fmt::format("on {}: {}", from[0].stack, each[0].why);
-    arm.change = each[0].change;
     if (from.size() > 1) arm.why += fmt::format("; nor as on {}", from[1].stack);
     return;
   }
@@ -437,7 +426,6 @@ void judge(case_result& c, const baselines& recorded, const stack_keys& stack) {
     if (arm.judged == verdict::unresolved) continue;  // it has a reason of its own
     arm.judged = verdict::unresolved;
     arm.why = why;
-    arm.change.clear();
   }
 }
 

@@ -26,9 +26,8 @@ std::span<const compared_measurement> compared_measurements();
 
 struct judgement {
   verdict v = verdict::unresolved;
-  std::string why{};     ///< one line for verdicts that need one: before → now
-  std::string noted{};   ///< what differs and is no failure, in one line
-  std::string change{};  ///< of `why` what arms that changed alike share; empty: all of it
+  std::string why{};    ///< one line for verdicts that need one: before → now
+  std::string noted{};  ///< what differs and is no failure, in one line
 };
 
 /// What an arm came to, against what it showed before (nullptr: that is not known).

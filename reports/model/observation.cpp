@@ -224,49 +224,6 @@ std::string before_and_now(const step* was, const step* is) {
                         : fmt::format("{}: not made → {}", describe(is->name), is->status);
 }
 
-/// The first fact that differs; of numbers its name alone.
-std::string rewritten(const fact_map& was, const fact_map& is) {
-  fact_map all = was;
-  all.insert(is.begin(), is.end());
-  for (const auto& [name, any] : all) {
-    const auto a = was.find(name), b = is.find(name);
-    if (a != was.end() && b != is.end() && a->second == b->second) continue;
-    const auto value = [&, &of = name](const fact_map& facts, auto at) {
-      return at == facts.end() ? "none" : describe(fact_map{*at}).substr(of.size() + 1);
-    };
-    if (name == "named_call") return "another call is named: " + value(is, b);
-    std::string words = name;
-    std::replace(words.begin(), words.end(), '_', ' ');
-    if (std::holds_alternative<std::int64_t>(any) || std::holds_alternative<std::vector<std::int64_t>>(any))
-      return words + ": another number";
-    return fmt::format("{} {} → {}", words, value(was, a), value(is, b));
-  }
-  return {};
-}
-
-/// Without the function: "crashed: SIGSEGV".
-std::string without_call(const std::string& outcome) {
-  return outcome.substr(0, outcome.find(" in "));
-}
-
-/// What of before_and_now() other functions can share. The outcomes are of the processes.
-std::string rewritten(const step* was, const std::string& outcome_before, const step* is,
-                      const std::string& outcome_now) {
-  const auto result = [&](const step& s, const std::string& outcome) {
-    if (s.status == never_returned) return without_call(outcome);
-    const bool same = was != nullptr && is != nullptr && was->status == is->status;
-    return s.status + (s.numbers == numbers_found::wrong && !same ? ", numbers wrong" : "");
-  };
-  if (is == nullptr) return "no longer made: " + was->name.api;
-  if (was == nullptr || was->name != is->name)
-    return fmt::format("now {}: {}", is->name.api, result(*is, outcome_now));
-  const std::string before = result(*was, outcome_before), now = result(*is, outcome_now);
-  if (before != now) return fmt::format("{} → {}", before, now);
-  if (was->numbers != is->numbers)
-    return fmt::format("numbers {} → {}", name_of(was->numbers), name_of(is->numbers));
-  return rewritten(was->facts, is->facts);
-}
-
 bool same_calls(const std::vector<step>& a, const std::vector<step>& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(),
                     [](const step& one, const step& other) { return one.name == other.name; });
@@ -397,31 +354,27 @@ std::vector<signature> signatures_of(const std::vector<plateau>& plateaus) {
   return all;
 }
 
-told_difference disagreement(const std::vector<plateau>& before, const std::vector<plateau>& now) {
+std::string disagreement(const std::vector<plateau>& before, const std::vector<plateau>& now) {
   if (!have_levels(before) || !have_levels(now)) {
     const bool one = before.size() == 1 && now.size() == 1;
     for (std::size_t i = 0; i < std::max(before.size(), now.size()); ++i) {
       const std::string which = one ? "" : fmt::format("result {}: ", i + 1);
-      if (i >= before.size())
-        return {fmt::format("{}none → {}", which, shortened(describe(now[i].seen))), "a further result"};
-      if (i >= now.size())
-        return {fmt::format("{}{} → none", which, shortened(describe(before[i].seen))), "a result less"};
-      if (before[i].seen != now[i].seen)
-        return {which + difference(before[i].seen, now[i].seen), rewriting(before[i].seen, now[i].seen)};
+      if (i >= before.size()) return fmt::format("{}none → {}", which, shortened(describe(now[i].seen)));
+      if (i >= now.size()) return fmt::format("{}{} → none", which, shortened(describe(before[i].seen)));
+      if (before[i].seen != now[i].seen) return which + difference(before[i].seen, now[i].seen);
     }
     return {};
   }
-  const auto at = [&](std::int64_t level) -> told_difference {
+  const auto at = [&](std::int64_t level) {
     const plateau *was = plateau_at(before, level), *is = plateau_at(now, level);
     const auto has = [](const std::vector<plateau>& all, const signature& s) {
       return std::any_of(all.begin(), all.end(), [&](const plateau& p) { return p.seen == s; });
     };
     const char* const edge = has(before, is->seen) && has(now, was->seen) ? "the edge moved: " : "";
-    const bool same = was->seen == is->seen;
-    return {fmt::format("{}at {}: {}", edge, level,
-                        same ? fmt::format("a further level with {}", shortened(describe(is->seen)))
-                             : difference(was->seen, is->seen)),
-            edge + (same ? "a further level" : rewriting(was->seen, is->seen))};
+    return fmt::format("{}at {}: {}", edge, level,
+                       was->seen == is->seen
+                           ? fmt::format("a further level with {}", shortened(describe(is->seen)))
+                           : difference(was->seen, is->seen));
   };
   for (const plateau& p : now)
     for (const auto level : {*p.first_level, *p.last_level})
@@ -470,46 +423,29 @@ std::string describe(const std::vector<signature>& each) {
   return text;
 }
 
-namespace {
-/// What differing_steps() says, and of each what was rewritten.
-std::vector<told_difference> differences(const signature& before, const signature& now) {
-  std::vector<told_difference> found;
-  const auto add = [&](const std::string& how) { found.push_back({how, how}); };
+std::vector<std::string> differing_steps(const signature& before, const signature& now) {
+  std::vector<std::string> found;
   for (const auto part : {&signature::fault, &signature::after}) {
     const auto &was = before.*part, &is = now.*part;
     const bool same = same_calls(was, is);
     for (std::size_t i = 0; i < std::max(was.size(), is.size()); ++i) {
       const step *a = i < was.size() ? &was[i] : nullptr, *b = i < is.size() ? &is[i] : nullptr;
       if (a != nullptr && b != nullptr && *a == *b) continue;
-      found.push_back({before_and_now(a, b), rewritten(a, before.outcome, b, now.outcome)});
+      found.push_back(before_and_now(a, b));
       if (!same) break;
     }
     if (!same) break;
   }
   if (before.applied != now.applied)
-    add(now.applied ? "the remedy: not applied → applied" : "the remedy: applied → not applied");
+    found.emplace_back(now.applied ? "the remedy: not applied → applied"
+                                   : "the remedy: applied → not applied");
   const bool ended_alike = before.outcome == now.outcome;
-  if (!ended_alike)
-    found.push_back(
-        {fmt::format("the process: {} → {}", before.outcome, now.outcome),
-         fmt::format("the process: {} → {}", without_call(before.outcome), without_call(now.outcome))});
+  if (!ended_alike) found.push_back(fmt::format("the process: {} → {}", before.outcome, now.outcome));
   if (before.context != now.context &&
       (ended_alike || (before.context != "unchecked" && now.context != "unchecked")))
-    add(fmt::format("context: {} → {}", before.context, now.context));
-  for (auto& [how, change] : found) how = shortened(std::move(how)), change = shortened(std::move(change));
+    found.push_back(fmt::format("context: {} → {}", before.context, now.context));
+  for (std::string& line : found) line = shortened(std::move(line));
   return found;
-}
-}  // namespace
-
-std::vector<std::string> differing_steps(const signature& before, const signature& now) {
-  std::vector<std::string> lines;
-  for (told_difference& d : differences(before, now)) lines.push_back(std::move(d.how));
-  return lines;
-}
-
-std::string rewriting(const signature& before, const signature& now) {
-  const auto all = differences(before, now);
-  return all.empty() ? std::string() : all.front().change;
 }
 
 std::string difference(const signature& before, const signature& now) {

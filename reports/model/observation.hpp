@@ -148,9 +148,6 @@ bool is_success_status(std::string_view status);
 std::vector<std::string> differing_steps(const signature& before, const signature& now);
 /// The same in one line, of at most five.
 std::string difference(const signature& before, const signature& now);
-/// Of the first line what was rewritten, without functions, variants and numbers: "EXECUTION_FAILED → INTERNAL_ERROR", "another call is named:
-/// cublasGemmEx", "nan elements: another number". Arms that changed alike share it. Empty if the signatures are equal.
-std::string rewriting(const signature& before, const signature& now);
 /// Facts and other values that differ and are only noted, in one line; empty if none do.
 std::string noted_difference(const std::vector<observation>& before, const std::vector<observation>& now);
 /// Without the CUBLAS_STATUS_ of statuses.
@@ -184,13 +181,9 @@ std::vector<signature> signatures_of(const std::vector<plateau>& plateaus);
 
 /// How far an edge between two levels may move before it counts: a tenth of the level.
 inline constexpr double edge_band = 0.1;
-/// A difference in one line, before → now, and what arms that changed alike share of it (rewriting()). Both are empty where nothing differs.
-struct told_difference {
-  std::string how{}, change{};
-};
-/// The first difference between two lists of plateaus; empty if they agree. Where there are levels, a signature may be seen at a level of an expected
+/// The first difference between two lists of plateaus in one line, before → now; empty if they agree. Where there are levels, a signature may be seen at a level of an expected
 /// plateau with it, in the gap to the next one, and edge_band beyond; and each stated expected plateau must be met.
-told_difference disagreement(const std::vector<plateau>& before, const std::vector<plateau>& now);
+std::string disagreement(const std::vector<plateau>& before, const std::vector<plateau>& now);
 
 /// Did the work that counts fail? With a remedy applied that is every step in `after`, else every step in
 /// `fault`; a crash, a hang, wrong numbers or a damaged context fail too. Wrong numbers that were seen before

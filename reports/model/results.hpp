@@ -76,7 +76,6 @@ struct arm_result {
   verdict judged = verdict::unresolved;
   std::string why{};          ///< one line for verdicts that need one
   std::string noted{};        ///< in one line, what differs and is no failure
-  std::string change{};       ///< of `why` what arms that changed alike share; empty: all of it
   std::string expectation{};  ///< "FILE:LINE" of the recorded arm that it was judged by, if any
   std::string
       compared_with{};  ///< the recorded stack that it was judged by or predicted from: "H200, cuBLAS 13.1.0"

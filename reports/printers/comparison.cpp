@@ -66,7 +66,7 @@ std::string advice_text(const std::vector<change_group>& groups) {
 /// Without NEW ones, which are only counted.
 std::vector<change_group> changes_in(const comparison& all) {
   constexpr std::size_t two_lines = 140;  // of a narrow terminal, with the verdict
-  std::vector<told_arm> arms;
+  std::vector<described_arm> arms;
   for (const compared_arm& a : all.arms)
     if (!is_same(a.found.v) && a.found.v != verdict::unrecorded)
       arms.push_back({join_key(a.case_name, a.arm), text_of(a, two_lines), a.found.v, what_changed(a.found),
@@ -183,7 +183,7 @@ nlohmann::json to_json(const comparison& all) {
                      {"summary", a.summary}, {"verdict", to_string(a.found.v)},
                      {"why", a.found.why},   {"noted", a.found.noted},
                      {"seen", a.seen}};
-    if (!a.found.change.empty()) j["change"] = a.found.change;
+    if (std::string change = what_changed(a.found); change != a.found.why) j["change"] = std::move(change);
     if (a.allowed_by) j["allowed"] = {{"reason", a.allowed_by->reason}, {"expires", a.allowed_by->expires}};
     arms.push_back(std::move(j));
   }

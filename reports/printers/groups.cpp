@@ -17,7 +17,7 @@
 namespace cufault {
 namespace {
 
-/// The arm with the shortest name, and one of another case where there is one: it says more.
+/// The shortest name, and the shortest of another case.
 std::vector<std::string> examples_of(const change_group& g) {
   const auto case_of = [](const std::string& name) { return name.substr(0, name.find('/')); };
   const auto first = std::ranges::min_element(g.names, {}, &std::string::size);
@@ -30,17 +30,17 @@ std::vector<std::string> examples_of(const change_group& g) {
 
 }  // namespace
 
-told_arm told(std::string name, const judgement& found) {
+described_arm described(std::string name, const judgement& found) {
   constexpr std::size_t longest_why = 300;  // of bytes: an arm of many steps is no page of text
   std::string line = fmt::format("{}: {}", name, beginning_of(found.why, longest_why));
   return {std::move(name), std::move(line), found.v, what_changed(found)};
 }
 
-std::vector<change_group> groups_of(const std::vector<told_arm>& arms) {
+std::vector<change_group> groups_of(const std::vector<described_arm>& arms) {
   std::vector<change_group> groups;
   std::map<std::tuple<verdict, std::string, std::string>, std::size_t> known;
   for (std::size_t i = 0; i < arms.size(); ++i) {
-    const told_arm& a = arms[i];
+    const described_arm& a = arms[i];
     const auto [at, is_new] = known.try_emplace({a.v, a.change, a.allowed}, groups.size());
     if (is_new) groups.push_back({a.v, a.change, a.allowed, a.line});
     groups[at->second].arms.push_back(i);

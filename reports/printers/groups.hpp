@@ -15,7 +15,7 @@
 namespace cufault {
 
 /// An arm of which something is to be said.
-struct told_arm {
+struct described_arm {
   std::string name{};  ///< CASE/ARM
   std::string line{};  ///< what is said of it where it is alone: "CASE/ARM: before → now"
   verdict v = verdict::unresolved;
@@ -24,7 +24,7 @@ struct told_arm {
 };
 
 /// `line` has the beginning of the reason.
-told_arm told(std::string name, const judgement& found);
+described_arm described(std::string name, const judgement& found);
 
 struct change_group {
   verdict v = verdict::unresolved;
@@ -33,7 +33,7 @@ struct change_group {
   std::vector<std::string> names{};         ///< of these
 };
 /// Each arm is in one group. What is allowed comes last; else the worst verdict first, then the largest group, then in the order of the arms.
-std::vector<change_group> groups_of(const std::vector<told_arm>& arms);
+std::vector<change_group> groups_of(const std::vector<described_arm>& arms);
 
 /// "24 arms CHANGED: another call is named: cublasGemmEx: a/b, c/d"; of one arm its line. The verdict is left out below a heading that says it.
 std::string line_of(const change_group& g, bool with_verdict);

@@ -338,7 +338,7 @@ bool is_red(const report_arm& a) {
 /// Arms of one change on the same stacks are one row. What stands under what changed is counted.
 blocks by_verdict(const report& r, const std::vector<joined_row>& rows, bool red, std::size_t room) {
   std::map<std::size_t, blocks> tables;
-  std::vector<told_arm> asking;
+  std::vector<described_arm> asking;
   std::vector<const joined_row*> of_asking;
   std::map<std::size_t, std::map<std::string, std::size_t>> counted;
   std::set<std::string> changed;
@@ -360,11 +360,13 @@ blocks by_verdict(const report& r, const std::vector<joined_row>& rows, bool red
       continue;
     }
     const std::string name = join_key(row.arm->case_name, row.arm->arm);
-    const bool compared = red || row.arm->judged == verdict::differs;  // else nothing says that two are alike
-    asking.push_back(
-        {.name = name,
-         .v = row.arm->judged,
-         .change = fmt::format("{}\n{}", compared ? row.arm->change : name, letters(r, row.stacks))});
+    const bool compared =
+        red || row.arm->judged == verdict::differs;  // `why` has a change for these verdicts only
+    asking.push_back({.name = name,
+                      .v = row.arm->judged,
+                      .change = fmt::format(
+                          "{}\n{}", compared ? what_changed(judgement{row.arm->judged, row.arm->why}) : name,
+                          letters(r, row.stacks))});
     of_asking.push_back(&row);
   }
   for (const change_group& g : groups_of(asking)) {
@@ -396,15 +398,7 @@ blocks by_verdict(const report& r, const std::vector<joined_row>& rows, bool red
 /// A line a step of "cublasSgemm: SUCCESS (tried 2; written D) → INVALID_VALUE; cublasDgemm: ...".
 std::string steps_in_lines(const std::string& why) {
   constexpr std::size_t most_steps = 4;
-  std::vector<std::string> steps{""};
-  int open = 0;
-  for (std::size_t i = 0; i < why.size(); ++i) {
-    open += why[i] == '(' ? 1 : why[i] == ')' ? -1 : 0;
-    if (open > 0 || why.compare(i, 2, "; ") != 0)
-      steps.back() += why[i];
-    else
-      steps.emplace_back(), ++i;
-  }
+  std::vector<std::string> steps = parts_of(why);
   const std::size_t more = steps.size() > most_steps ? steps.size() - most_steps : 0;
   steps.resize(steps.size() - more);
   for (std::string& step : steps) step = beginning_of(step, 200);

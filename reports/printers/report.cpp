@@ -339,12 +339,12 @@ report_change report_builder::change_since(const std::string& name, const record
                        .filed = green.commit.empty(),
                        .stacks = found.stacks,
                        .unknown = found.not_asked + found.unobserved};
-  std::vector<told_arm> arms;
+  std::vector<described_arm> arms;
   std::vector<const compared_arm*> changed;
   for (const compared_arm& a : found.arms) {
     ++(is_same(a.found.v) ? change.same : a.found.v == verdict::unrecorded ? change.unknown : change.changed);
     if (is_same(a.found.v) || a.found.v == verdict::unrecorded) continue;
-    arms.push_back(told(join_key(a.case_name, a.arm), a.found));
+    arms.push_back(described(join_key(a.case_name, a.arm), a.found));
     changed.push_back(&a);
   }
   for (change_group& g : groups_of(arms)) {

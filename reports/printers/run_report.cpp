@@ -104,7 +104,6 @@ run_report report_of(const record& r, const cost_notes& costs) {
                              .judged = a.judged,
                              .status = status_of(a.judged),
                              .why = a.why,
-                             .change = a.change.empty() ? a.why : a.change,
                              .seen = seen_by(a),
                              .expectation = a.expectation,
                              .repeat = fmt::format("cufault run {} --seed {}{}", join_key(c.name, a.name),

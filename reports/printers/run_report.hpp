@@ -31,9 +31,9 @@ struct report_arm {
   std::string cost{};  ///< "costs 3.0 %; 64 MiB", of a remedy that cleared, where it was measured; else empty
   verdict judged = verdict::unresolved;
   test_status status = test_status::error;
-  std::string why{}, change{}, seen{};  ///< change: what_changed()
-  std::string expectation{};            ///< "FILE:LINE"; empty where none covers this stack
-  std::string repeat{};                 ///< a command
+  std::string why{}, seen{};
+  std::string expectation{};  ///< "FILE:LINE"; empty where none covers this stack
+  std::string repeat{};       ///< a command
   double seconds = 0;
   std::string no_gpu{};  ///< why there is no GPU, where it was not run for that; else empty
   std::string source{};  ///< "FILE:LINE" of its observations; empty where they are not in a file

@@ -77,6 +77,17 @@ def __getattr__(name):
     seen_ = load_record(files(".jsonl").at(0));
     return arm_of(seen_, name).trials.at(0);
   }
+  /// A trial with a torch that begins with `before` in the process that looks, and with `then` in those of trials.
+  observation second_import(const std::string& before, const std::string& then) {
+    fs::remove_all(folder / "records");
+    fs::remove(folder / "packages" / "seen");
+    quiet_torch("packages", "",
+                "import ctypes, os\nhere = os.environ['PYTHONPATH'] + '/'\n"
+                "if not os.path.exists(here + 'seen'):\n    " +
+                    before + "\nelse:\n    " + then + "\nopen(here + 'seen', 'w').close()\n");
+    run_frameworks({"pytorch.on_the_cpu"});
+    return trial_of("mixed_types");
+  }
 
  private:
   record seen_;
@@ -273,26 +284,12 @@ def act():
       << "one to look, one to fork from, and one for each trial";
 }
 
-/// What a fake torch does first: `before` in the process that looks, `then` in those of trials.
-std::string first_and_then(const std::string& before, const std::string& then) {
-  return "import ctypes, os\nhere = os.environ['PYTHONPATH'] + '/'\n"
-         "if not os.path.exists(here + 'seen'):\n    " +
-         before + "\nelse:\n    " + then + "\nopen(here + 'seen', 'w').close()\n";
-}
-
 TEST_F(frameworks, of_another_version_than_the_stack_says_fail_the_trial) {
-  const auto trial_with = [&](const std::string& then) {
-    fs::remove_all(folder / "records");
-    fs::remove(folder / "packages" / "seen");
-    quiet_torch("packages", "", first_and_then("__version__ = '2.11.0'", then));
-    run_frameworks({"pytorch.on_the_cpu"});
-    return trial_of("mixed_types");
-  };
-  const observation other = trial_with("__version__ = '2.14.1'");
+  const observation other = second_import("__version__ = '2.11.0'", "__version__ = '2.14.1'");
   EXPECT_EQ(other.ended, outcome::harness_failed);
   EXPECT_EQ(other.why, "version of the imported torch is '2.14.1', and the stack says '2.11.0'");
   EXPECT_TRUE(other.calls.empty());
-  const observation same = trial_with("__version__ = '2.11.0'");
+  const observation same = second_import("__version__ = '2.11.0'", "__version__ = '2.11.0'");
   EXPECT_EQ(same.ended, outcome::completed) << same.why;
 }
 
@@ -304,19 +301,12 @@ TEST_F(frameworks, with_another_library_than_the_stack_says_fail_the_trial) {
   const auto loads = [](const std::string& name) {
     return "ctypes.CDLL(here + '" + name + "/libcublas.so.13')";
   };
-  const auto trial_with = [&](const std::string& then) {
-    fs::remove_all(folder / "records");
-    fs::remove(folder / "packages" / "seen");
-    quiet_torch("packages", "", first_and_then(loads("a"), then));
-    run_frameworks({"pytorch.on_the_cpu"});
-    return trial_of("mixed_types");
-  };
-  const observation other = trial_with(loads("b"));
+  const observation other = second_import(loads("a"), loads("b"));
   EXPECT_EQ(other.ended, outcome::harness_failed);
   EXPECT_EQ(other.why, fs::canonical(folder / "packages/b/libcublas.so.13").string() +
                            " is in the process, and the stack says another libcublas.so.13");
   for (const std::string& then : {loads("a"), loads("a") + "; " + loads("b"), std::string("pass")})
-    EXPECT_EQ(trial_with(then).ended, outcome::completed) << then;
+    EXPECT_EQ(second_import(loads("a"), then).ended, outcome::completed) << then;
 }
 
 TEST_F(frameworks, of_two_pythons_have_a_record_each) {

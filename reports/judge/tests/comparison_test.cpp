@@ -50,26 +50,82 @@ TEST(compared_arms, name_a_broken_remedy) {
   EXPECT_EQ(between(remedy(no_memory), remedy(right)), verdict::gone);
 }
 
-TEST(compared_arms, say_what_was_rewritten) {
-  const auto change = [](const arm_result& before, const arm_result& after) {
-    return compare_arms(&before, &after).change;
+/// Of the arms whose steps differ so.
+std::string rewriting(const signature& before, const signature& now) {
+  return what_changed({verdict::changed, difference(before, now)});
+}
+
+TEST(what_changed, has_no_function_no_variant_and_no_number) {
+  const auto seen = [](const char* api, const char* status, fact_map facts = {}, const char* variant = "") {
+    observation o = trial({});
+    o.calls = {call(api, status)};
+    o.calls[0].what.facts = std::move(facts);
+    o.calls[0].what.name.variant = variant;
+    return signature_of(o);
   };
-  EXPECT_EQ(change(fault_arm({trial({no_memory})}), fault_arm({trial({internal})})),
+  EXPECT_EQ(rewriting(seen("cublasSgemm", no_memory), seen("cublasSgemm", internal)),
             "ALLOC_FAILED → INTERNAL_ERROR");
-  EXPECT_EQ(change(fault_arm({trial({no_memory})}), fault_arm({trial({no_memory})})), "");
-  EXPECT_EQ(change(racing({{20, no_memory}}), racing({{20, internal}})), "ALLOC_FAILED → INTERNAL_ERROR");
-  EXPECT_EQ(change(racing({{20, no_memory}, {20, internal}}), racing({{39, no_memory}, {1, internal}})),
-            "rate moved");
-  const auto measuring = [](const char* name, double value) {
-    observation o = trial({no_memory});
-    o.measurements = {{name, value, "bytes"}};
-    return fault_arm({o});
+  EXPECT_EQ(
+      rewriting(seen("cublasDgemm", no_memory, {}, "lda_7"), seen("cublasDgemm", internal, {}, "lda_7")),
+      "ALLOC_FAILED → INTERNAL_ERROR");
+  EXPECT_EQ(rewriting(seen("cublasSgemm", right), seen("cublasSgemm", internal)), "SUCCESS → INTERNAL_ERROR");
+  EXPECT_EQ(rewriting(seen("cublasSgemm", internal), seen("cublasSgemm", wrong)),
+            "INTERNAL_ERROR → SUCCESS, numbers wrong");
+  EXPECT_EQ(rewriting(seen("cublasSgemm", right), seen("cublasSgemm", success)),
+            "SUCCESS, numbers right → SUCCESS");
+  EXPECT_EQ(rewriting(seen("cublasSgemm", right), seen("cublasSgemm", wrong)), "numbers right → wrong");
+  EXPECT_EQ(rewriting(seen("cublasSgemm", success), seen("cublasCreate", no_memory)),
+            "first other call: cublasCreate, ALLOC_FAILED");
+  EXPECT_EQ(rewriting(signature_of(trial({success})), signature_of(trial({success, no_memory}))),
+            "not made → ALLOC_FAILED");
+  EXPECT_EQ(rewriting(signature_of(trial({success, no_memory})), signature_of(trial({success}))),
+            "ALLOC_FAILED → not made");
+  const auto word = [&](const char* fact, const char* value) {
+    return seen("cublasSgemm", internal, {{fact, std::string(value)}});
   };
-  for (const double value : {1, 7})
-    EXPECT_EQ(change(measuring("workspace wanted with a bias", 4),
-                     measuring("workspace wanted with a bias", value)),
-              "workspace wanted with*: another number");
-  EXPECT_EQ(what_changed({verdict::absent, "no room"}), "no room");
+  for (const char* before : {"cublasSgemm", "cublasDgemm"})
+    EXPECT_EQ(rewriting(word("named_call", before), word("named_call", "cublasGemmEx")),
+              "another call is named: cublasGemmEx");
+  EXPECT_EQ(rewriting(word("named_call", "cublasSgemm"), seen("cublasSgemm", internal)),
+            "named call cublasSgemm → INTERNAL_ERROR");
+  EXPECT_EQ(rewriting(word("exception", "RuntimeError"), word("exception", "AcceleratorError")),
+            "exception RuntimeError → exception AcceleratorError");
+  const auto size = [&](std::int64_t n) { return seen("cublasSgemm", wrong, {{"nan_elements", n}}); };
+  EXPECT_EQ(rewriting(size(4), size(7)), "nan elements N: another number");
+  EXPECT_EQ(rewriting(size(64), size(65)), "nan elements N: another number");
+}
+
+TEST(what_changed, is_of_the_first_step_alone_and_says_how_a_process_ended) {
+  const auto now = [](const observation& before, const observation& after) {
+    return rewriting(signature_of(before), signature_of(after));
+  };
+  EXPECT_EQ(now(trial({success, success}), trial({internal, no_memory})), "SUCCESS → INTERNAL_ERROR");
+  EXPECT_EQ(now(trial({success}), crash({}, "cublasCreate")), "SUCCESS → crashed: SIGSEGV");
+  EXPECT_EQ(now(crash({}, "cublasCreate"), hang({})), "crashed: SIGSEGV → timed out");
+  auto damaged = trial({success});
+  damaged.context = "damaged";
+  EXPECT_EQ(now(trial({success}), damaged), "usable → damaged");
+}
+
+TEST(what_changed, is_found_wherever_the_reason_begins) {
+  const auto change = [](const char* why, verdict v = verdict::changed) { return what_changed({v, why}); };
+  for (const char* why : {"at 64: cublasSgemm: A → B", "result 2: cublasSgemm: A → B",
+                          "b, c: cublasSgemm: A (tried 2; x) → B | d: y"})
+    EXPECT_EQ(change(why).substr(0, 7), "A → B");
+  EXPECT_EQ(change("on H200, cuBLAS 13.1.0: cublasSgemm x: A → B; nor as on H100", verdict::differs),
+            "A → B");
+  EXPECT_EQ(change("the edge moved: at 126: cublasCreate: SUCCESS → ALLOC_FAILED"),
+            "the edge moved: SUCCESS → ALLOC_FAILED");
+  EXPECT_EQ(change("rate moved: cublasCreate: A: 18 of 20 → 5 of 20 trials"), "rate moved");
+  EXPECT_EQ(change("workspace wanted with 2 rows: 4 → 7 (band 1 to 2)"),
+            "workspace wanted with N rows: another measurement");
+  EXPECT_EQ(change("libcublas.so.13 asks for B: 1 → not measured"),
+            "libcublas.so.N asks for B: another measurement");
+  EXPECT_EQ(change("load: OK → LOADER_ERROR; libx.so.1 now has DT_RPATH"),
+            "OK → LOADER_ERROR; libx.so.1 now has DT_RPATH");
+  EXPECT_EQ(change("f x: OK → OK (text a: b; c)"), "OK → text a: b");
+  EXPECT_EQ(change("at most 2 fit → 3", verdict::absent), "at most 2 fit → 3");
+  EXPECT_EQ(change("no room; for 2", verdict::absent), "no room; for 2");
 }
 
 TEST(compared_arms, are_absent_new_or_neither) {
@@ -288,6 +344,7 @@ TEST(stack_differences, of_what_was_imported_are_told_once) {
       << "no stacks are equal whose metadata are wrong";
   record old = of("2", "9", {}, "9");
   old.stack->at("python").erase("frameworks");
+  old.cases = {{.name = "pytorch.a", .arms = {}}};
   EXPECT_EQ(names(old, of("2", "10", {{"triton", "3"}}, "9")), list{"imported pytorch"}) << "it did not say";
   EXPECT_EQ(stack_differences(std::array{old, of("2", "9", {}, "9")}).at(0).values,
             (list{"not recorded", "recorded"}));

@@ -278,58 +278,6 @@ TEST(observation, differs_in_context_and_in_how_the_process_ended) {
             "the remedy: not applied → applied");
 }
 
-TEST(rewriting, has_no_function_no_variant_and_no_number) {
-  const auto seen = [](const char* api, const char* status, fact_map facts = {}, const char* variant = "") {
-    observation o = trial({});
-    o.calls = {call(api, status)};
-    o.calls[0].what.facts = std::move(facts);
-    o.calls[0].what.name.variant = variant;
-    return signature_of(o);
-  };
-  EXPECT_EQ(rewriting(seen("cublasSgemm", no_memory), seen("cublasSgemm", internal)),
-            "ALLOC_FAILED → INTERNAL_ERROR");
-  EXPECT_EQ(
-      rewriting(seen("cublasDgemm", no_memory, {}, "lda_7"), seen("cublasDgemm", internal, {}, "lda_7")),
-      "ALLOC_FAILED → INTERNAL_ERROR");
-  EXPECT_EQ(rewriting(seen("cublasSgemm", right), seen("cublasSgemm", internal)), "SUCCESS → INTERNAL_ERROR");
-  EXPECT_EQ(rewriting(seen("cublasSgemm", internal), seen("cublasSgemm", wrong)),
-            "INTERNAL_ERROR → SUCCESS, numbers wrong");
-  EXPECT_EQ(rewriting(seen("cublasSgemm", right), seen("cublasSgemm", success)), "numbers right → unchecked");
-  EXPECT_EQ(rewriting(seen("cublasSgemm", right), seen("cublasSgemm", wrong)), "numbers right → wrong");
-  EXPECT_EQ(rewriting(seen("cublasSgemm", success), seen("cublasCreate", no_memory)),
-            "now cublasCreate: ALLOC_FAILED");
-  EXPECT_EQ(rewriting(signature_of(trial({success})), signature_of(trial({success, no_memory}))),
-            "now cublasCreate: ALLOC_FAILED");
-  EXPECT_EQ(rewriting(signature_of(trial({success, no_memory})), signature_of(trial({success}))),
-            "no longer made: cublasCreate");
-  const auto word = [&](const char* fact, const char* value) {
-    return seen("cublasSgemm", internal, {{fact, std::string(value)}});
-  };
-  for (const char* before : {"cublasSgemm", "cublasDgemm"})
-    EXPECT_EQ(rewriting(word("named_call", before), word("named_call", "cublasGemmEx")),
-              "another call is named: cublasGemmEx");
-  EXPECT_EQ(rewriting(word("named_call", "cublasSgemm"), seen("cublasSgemm", internal)),
-            "another call is named: none");
-  EXPECT_EQ(rewriting(word("exception", "RuntimeError"), word("exception", "AcceleratorError")),
-            "exception RuntimeError → AcceleratorError");
-  const auto size = [&](std::int64_t n) { return seen("cublasSgemm", wrong, {{"nan_elements", n}}); };
-  EXPECT_EQ(rewriting(size(4), size(7)), "nan elements: another number");
-  EXPECT_EQ(rewriting(size(64), size(65)), "nan elements: another number");
-  EXPECT_EQ(rewriting(size(4), size(4)), "");
-}
-
-TEST(rewriting, is_of_the_first_step_alone_and_says_how_a_process_ended) {
-  const auto now = [](const observation& before, const observation& after) {
-    return rewriting(signature_of(before), signature_of(after));
-  };
-  EXPECT_EQ(now(trial({success, success}), trial({internal, no_memory})), "SUCCESS → INTERNAL_ERROR");
-  EXPECT_EQ(now(trial({success}), crash({}, "cublasCreate")), "SUCCESS → crashed: SIGSEGV");
-  EXPECT_EQ(now(crash({}, "cublasCreate"), hang({})), "the process: crashed: SIGSEGV → timed out");
-  auto damaged = trial({success});
-  damaged.context = "damaged";
-  EXPECT_EQ(now(trial({success}), damaged), "context: usable → damaged");
-}
-
 TEST(observation, of_many_steps_that_differ_tells_five) {
   const auto many = [](const char* s) {
     auto o = trial({s, s, s, s, s, s, s});

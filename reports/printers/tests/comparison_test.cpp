@@ -227,10 +227,10 @@ TEST(groups, are_a_line_a_change_the_worst_first_then_the_largest) {
 }
 
 TEST(groups, with_equal_words_and_other_verdicts_stay_apart) {
-  const std::vector<told_arm> arms{{"a/1", "", verdict::gone, "A → B"},
-                                   {"a/2", "", verdict::changed, "A → B"},
-                                   {"a/3", "", verdict::gone, "A → B"},
-                                   {"a/4", "", verdict::worsened, "A → B", " [allowed]"}};
+  const std::vector<described_arm> arms{{"a/1", "", verdict::gone, "A → B"},
+                                        {"a/2", "", verdict::changed, "A → B"},
+                                        {"a/3", "", verdict::gone, "A → B"},
+                                        {"a/4", "", verdict::worsened, "A → B", " [allowed]"}};
   const auto groups = groups_of(arms);
   ASSERT_EQ(groups.size(), 3U);
   EXPECT_EQ(groups[0].v, verdict::changed);
@@ -239,21 +239,8 @@ TEST(groups, with_equal_words_and_other_verdicts_stay_apart) {
   EXPECT_TRUE(groups_of({}).empty());
 }
 
-TEST(groups, of_arms_that_differ_in_a_size_alone_are_one) {
-  auto before = example_record(), after = example_record();
-  for (std::int64_t i = 0; i < 12; ++i)
-    for (auto* r : {&before, &after}) {
-      observation o = trial({wrong});
-      o.calls[0].what.facts = {{"wrong_elements", 100 * i + (r == &after ? i + 1 : 0)}};
-      r->cases.push_back({"numbers.size", {arm(arm_kind::fault, {o}, fmt::format("arm{:02}", i))}});
-    }
-  EXPECT_THAT(text_of(between(before, after), "diff"),
-              HasSubstr("\n12 arms CHANGED: wrong elements: another number: numbers.size/arm00, "
-                        "numbers.size/arm01\n15 arms"));
-}
-
 TEST(groups, beyond_a_screen_are_one_line_which_says_what_prints_them) {
-  std::vector<told_arm> arms;
+  std::vector<described_arm> arms;
   for (int i = 0; i < 13; ++i)
     arms.push_back({fmt::format("a/{}", i), fmt::format("line {}", i), verdict::changed,
                     fmt::format("change {}", std::min(i, 11))});

@@ -263,9 +263,9 @@ TEST(html, has_a_row_a_change_of_what_is_red) {
     for (report_arm& a : all.stacks[0].run.arms) {
       a.judged = verdict::changed;
       a.status = test_status::failed;
-      a.change = "A → B";
+      a.why = "A → B";
     }
-    all.stacks[0].run.arms[1].change = change;
+    all.stacks[0].run.arms[1].why = change;
     all.stacks[0].run.arms[1].judged = v;
     const std::string page = print_as("html", all);
     const auto begin = page.find("<section id=\"red\"");

@@ -156,13 +156,12 @@ TEST(junit, says_what_was_expected_and_what_was_seen) {
 
 TEST(junit, numbers_the_change_that_a_failure_is_one_of) {
   record r = a_record();
-  r.cases[0].arms[0] = arm_of("too", verdict::changed, "at 7: A → B");
-  r.cases[0].arms[2] = arm_of("other", verdict::changed, "at 9: A → B");
-  for (const std::size_t i : {0, 2}) r.cases[0].arms[i].change = "A → B";
+  r.cases[0].arms[0] = arm_of("too", verdict::changed, "at 7: f x: A → B");
+  r.cases[0].arms[2] = arm_of("other", verdict::changed, "at 9: f x: A → B");
   const std::string xml = printed("junit", report_of(r));
   EXPECT_THAT(xml, HasSubstr("message=\"[change 1 of 2] expected A; seen SIGSEGV\""));
-  EXPECT_THAT(xml, HasSubstr("message=\"[change 2 of 2] at 7: A → B\""));
-  EXPECT_THAT(xml, HasSubstr("message=\"[change 2 of 2] at 9: A → B\""));
+  EXPECT_THAT(xml, HasSubstr("message=\"[change 2 of 2] at 7: f x: A → B\""));
+  EXPECT_THAT(xml, HasSubstr("message=\"[change 2 of 2] at 9: f x: A → B\""));
   EXPECT_THAT(xml, HasSubstr("message=\"no kernels\"")) << "an error is no change";
 }
 
