@@ -27,7 +27,7 @@ arm_result fault_arm(std::vector<observation> trials) {
   return arm(arm_kind::fault, std::move(trials));
 }
 
-arm_result racing(std::vector<std::pair<int, const char*>> counts) {
+arm_result racing(const std::vector<std::pair<int, const char*>>& counts) {
   arm_result a = fault_arm({});
   a.races = "chance";
   for (const auto& [times, status] : counts)
@@ -205,7 +205,7 @@ TEST(compared_arms, tell_the_step_that_differs) {
             "rate moved: cublasCreate: ALLOC_FAILED; context usable: 18 of 20 → 5 of 20 trials");
 }
 
-arm_result looking_up(std::vector<std::string> variables, const char* status = success) {
+arm_result looking_up(const std::vector<std::string>& variables, const char* status = success) {
   auto a = fault_arm({trial({status})});
   for (const std::string& name : variables)
     a.trials[0].measurements.push_back({"libcublas.so.13 asks for " + name, 1, ""});
