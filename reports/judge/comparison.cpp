@@ -384,6 +384,8 @@ std::vector<std::string> parts_of(std::string_view why) {
 }
 
 std::string what_changed(const judgement& found) {
+  if (constexpr std::size_t longest = 4000; found.why.size() > longest)
+    return found.why;  // std::regex recurses once per character
   // "on STACK: " of another stack, then levels, results, or the records that a difference is of.
   static const std::regex in_front(
       R"((?:on [^:]*: )?(the edge moved: )?(?:(?:at -?\d+|result \d+|[a-z](?:, [a-z])*): )*)"),

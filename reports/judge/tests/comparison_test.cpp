@@ -107,6 +107,11 @@ TEST(what_changed, is_of_the_first_step_alone_and_says_how_a_process_ended) {
   EXPECT_EQ(now(trial({success}), damaged), "usable → damaged");
 }
 
+TEST(what_changed, of_a_text_of_any_length_is_found) {
+  const std::string why = "torch.sum: text A → " + std::string(1 << 20, 'x');
+  EXPECT_EQ(what_changed({verdict::changed, why}), why);
+}
+
 TEST(what_changed, is_found_wherever_the_reason_begins) {
   const auto change = [](const char* why, verdict v = verdict::changed) { return what_changed({v, why}); };
   for (const char* why : {"at 64: cublasSgemm: A → B", "result 2: cublasSgemm: A → B",
