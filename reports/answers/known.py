@@ -55,7 +55,7 @@ def span_text(states_there: list[tuple[str, bool]]) -> str:
 
 def range_text(r: dict[str, str]) -> str:
     if "before" not in r:
-        return f"from {r['from']} (not fixed in any known release)"
+        return f"from {r['from']} (an end is not known)"
     return f"{r['from']} to before {r['before']}" + (f" ({r['told']})" if "told" in r else "")
 
 

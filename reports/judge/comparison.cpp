@@ -390,7 +390,7 @@ std::string what_changed(const judgement& found) {
   static const std::regex in_front(
       R"((?:on [^:]*: )?(the edge moved: )?(?:(?:at -?\d+|result \d+|[a-z](?:, [a-z])*): )*)"),
       unsaid(R"( \(.*| \| .*| in .*|, numbers right)"), to_first_fact(R"([^(]*\(([^;)]*).*)"),
-      number(R"(\d+)"), measured(R"((?:-?\d|not measured).*)");
+      number(R"(\b\d+\b)"), measured(R"((?:-?\d|not measured).*)");
   std::smatch front;
   std::regex_search(found.why, front, in_front, std::regex_constants::match_continuous);
   const std::vector<std::string> parts = parts_of(front.suffix().str());

@@ -22,20 +22,23 @@ Call = Callable[..., Any]
 
 def compared(
     gib: int, operands: Sequence[Tuple[Any, ...]], dtype: torch.dtype, call: Call, wanted: Optional[Call] = None, bytes_of_result: int = 0,
+    length: Optional[Callable[[int], int]] = None,
 ) -> Work:
     """The call with cycles of numbers: (shape, values) or, of another type, (shape, values, type). `wanted` has the rows and the operands.
     Without it the result must be that of the call with pieces of the first operand, which are too small to fail. `bytes_of_result`: for each of
-    SIZE, where memory of others is beside it."""
+    SIZE, where memory of others is beside it. `length`: of the result, where it depends on values."""
 
     def work(world: World, size: int) -> Seen:
         needs(world, gib + (2 if bytes_of_result else 0))
         made = [cycle(world, [size if n == SIZE else n for n in shape], values, *(of or [dtype])) for shape, values, *of in operands]
         facts: Dict[str, Any] = {}
         with beside(world, bytes_of_result * size, facts):
+            found = call(*made)
             if wanted:
-                right = exactly(call(*made), lambda i, j: wanted(i, j, *made))
+                right = exactly(found, lambda i, j: wanted(i, j, *made))
             else:
-                right = exactly(call(*made), lambda i, j: call(made[0][i:j], *made[1:]), made[0])
+                right = exactly(found, lambda i, j: call(made[0][i:j], *made[1:]), made[0])
+            right = right and (length is None or len(found) == length(size))
         return right, facts
 
     return work
@@ -255,7 +258,8 @@ ROWS_OF_ARMS: Dict[str, List[Tuple[str, str, Tuple[int, ...], Work]]] = {
         lambda n: occurring(n, range(1021))))],
     "masked_select": [("torch.masked_select", "int8_{}", around(LIMIT), compared(
         40, [(ALL, UP_TO_63), (ALL, EVERY_1009, BOOL)], BYTE, torch.masked_select,
-        lambda i, j, x, m: (torch.arange(i, j, device=x.device) * 1009 + LIMIT % 1009) % 127 - 63))],
+        lambda i, j, x, m: (torch.arange(i, j, device=x.device) * 1009 + LIMIT % 1009) % 127 - 63,
+        length=lambda n: len(range(LIMIT % 1009, n, 1009))))],
     "nonzero": [("torch.nonzero", "int8_{}", around(LIMIT), few_numbers(
         planted, BYTE, lambda x: [torch.nonzero(x)], lambda n: [7, n // 2, n - 1]))],
     "where": [("torch.where", "int8_{}", around(LIMIT), compared(
@@ -265,8 +269,8 @@ ROWS_OF_ARMS: Dict[str, List[Tuple[str, str, Tuple[int, ...], Work]]] = {
     "permuted": [("torch.Tensor.contiguous", "int8_2x32768x{}_permuted", around(32768), compared(
         8, [((2, 32768, SIZE), UP_TO_63)], BYTE, lambda x: x.permute(2, 1, 0).contiguous(), lambda i, j, x: x.permute(2, 1, 0)[i:j], 65536))],
     "sum": [("torch.sum", "int8_{}", around(LIMIT), few_numbers(
-        of_values(*UP_TO_3), BYTE, lambda x: [torch.sum(x, dtype=LONG)],
-        lambda n: [sum(c * v for c, v in zip(occurring(n, UP_TO_3), UP_TO_3))], 24))],
+        of_values(*range(-2, 5)), BYTE, lambda x: [torch.sum(x, dtype=LONG)],
+        lambda n: [sum(c * v for c, v in zip(occurring(n, range(7)), range(-2, 5)))], 24))],
     "sum_of_dims": [
         ("torch.sum", "fp16_{}_dim_0", (LIMIT - 32768, LIMIT, LIMIT + 32768), few_numbers(
             of_values(1, *[0] * 96), HALF, lambda x: [x.view(-1, 32768).sum(0)], columns, 8)),
@@ -291,7 +295,7 @@ ROWS_OF_ARMS: Dict[str, List[Tuple[str, str, Tuple[int, ...], Work]]] = {
     "elementwise": [("torch.add", "int8_{}", around(LIMIT), compared(
         10, [(ALL, UP_TO_3)], BYTE, lambda x: x + 40, lambda i, j, x: x[i:j].int() + 40, 1))],
     "softmax": [("torch.softmax", "bf16_{}x131072", around(16384), compared(
-        12, [((SIZE, 1 << 17), [0])], BRAIN, lambda x: torch.softmax(x, 1), lambda i, j, x: torch.full((), 2.0**-17, device=x.device), 1 << 18))],
+        12, [((SIZE, 1 << 17), UP_TO_3)], BRAIN, lambda x: torch.softmax(x, 1), None, 1 << 18))],
     "cross_entropy_backward": [(FUNCTIONAL + "cross_entropy", "bf16_{}x131072_backward", around(16384), compared(
         26, [((SIZE, 1 << 17), [0]), (ALL, range(1009), LONG)], BRAIN, gradient_of_loss,
         lambda i, j, x, labels: gradient_of_loss(x[i:j], labels[i:j]), 1 << 18))],
