@@ -101,7 +101,7 @@ class PinSource(Environments):
 
     def _list_index(self, options: dict[str, Any]) -> None:
         self.origin = f"--pins {self.folders[0]} {self.folders[1]}"
-        between = [Mixture(f"good up to {name} {self.packages[name].version(1)}", folder=self.folders[0], swapped=tuple(self.order[: i + 1])) for i, name in enumerate(self.order[:-1])]
+        between = [Mixture(f"good up to {name} {self.packages[name].version(1)}", folder=self.folders[0], swapped=tuple(self.order[: i + 1])) for i, name in enumerate(self.order)]
         self.all = [Mixture(GOOD, folder=self.folders[0]), *between, Mixture(BAD, folder=self.folders[1], base=1)]
 
     def _list(self, environment: Environment) -> Any:
@@ -173,6 +173,9 @@ class Swapping(InEnvironments):
 
     def search(self) -> int:
         test = self._search_between(0, len(self.source.all) - 1)
+        if not self.suspects:
+            self.print()
+            return EXIT_RANGE
         self.source.all.append(Mixture(f"bad with the old {' and '.join(self.suspects)}", folder=self.source.folders[1], base=1, swapped=tuple(self.suspects)))
         which = len(self.source.all) - 1
         like = self._decide(which, test)
@@ -185,6 +188,8 @@ class Swapping(InEnvironments):
         assert self.seeking
         before, self.suspects = self.source.order[: self.seeking.good], self.source.order[self.seeking.good : self.seeking.bad]
         said = f"BROKE: {self._change_of(self.suspects)} causes it" if len(self.suspects) == 1 else f"BROKE: one of these causes it, or several do: {self._change_of(self.suspects)}"
+        if not self.suspects:
+            before, said = [], "BROKE: no package causes it whose versions differ: look at files outside of packages, at builds of one version, and at Python"
         super()._add_change()
         self.report.changes[-1] = self.report.changes[-1]._replace(said=said + (f", with the new {', '.join(before)}" if before else ""))
 
