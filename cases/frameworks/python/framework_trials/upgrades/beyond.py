@@ -1,5 +1,5 @@
-"""More than 2^31 elements, bytes, rows or a span of them: after the last size that cannot fail, that of 2^31 elements, and the first one in which
-an offset is beyond 31 bits. Whole numbers, exact in the type."""
+"""More than 2^31 elements, bytes, rows or a span of them: after a smaller size, the control, most have 2^31 elements and the first
+size with an offset beyond 31 bits. Whole numbers, exact in the type."""
 from __future__ import annotations
 
 import contextlib
