@@ -40,10 +40,9 @@ std::string status_called(const std::string& asked, const std::set<std::string>&
   std::int64_t code = 0;
   if (const auto [end, bad] = std::from_chars(asked.data(), asked.data() + asked.size(), code);
       bad == std::errc() && end == asked.data() + asked.size())
-    for (const char* library : {"CUBLAS_STATUS_", "CUDA_ERROR_", "cudaError"})
-      if (const error_name* named = words.by_code(library, code);
-          named != nullptr && statuses.contains(named->name))
-        return named->name;
+    for (const char* library : {"cublas", "cuda"})
+      if (std::string named{words.by_code(*library_of_status(library), code)}; statuses.contains(named))
+        return named;
   std::vector<std::string> meant, spelt{statuses.begin(), statuses.end()};
   for (const std::string& status : statuses)
     for (const char* library : {"CUBLAS_STATUS_", "CUDA_ERROR_", "cudaError", "cuda"})

@@ -7,7 +7,6 @@
 #include "harness/doctor/loader.hpp"
 #include "reports/base/files.hpp"
 #include "reports/base/json_input.hpp"
-#include "reports/base/words.hpp"
 #include "reports/explain/explanation.hpp"
 #include "reports/explain/recorded_answers.hpp"
 #include "reports/model/failures.hpp"
@@ -28,7 +27,6 @@
 #include <cstring>
 #include <iostream>
 #include <optional>
-#include <regex>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -119,27 +117,6 @@ std::vector<input> inputs_of(const std::vector<std::string>& words) {
   }
   for (const std::string& name : missing) files.push_back({name, {}});  // reading says why it cannot be read
   return files;
-}
-
-/// Of a message in which a number stands for a status, as in "failed: 13" or "cuMemAlloc returned 2": its name, of cuBLAS before CUDA. Empty for
-/// another message: 1 and what a program exits with are no status, nor is a number beside words of something else.
-std::string status_by_number(const std::string& message, const lexicon& words) {
-  static const std::regex said(
-      R"((?:fail(?:ed|ure)?|error|code|status|returned)\W{1,3}(?:(?:code|status|error|with)\W{1,3})?([0-9]{1,3})\b)",
-      std::regex::icase);
-  static const std::regex library(R"(\bcu[a-z]|gpu|gemm)", std::regex::icase);
-  std::smatch found;
-  if (message.size() > 200 || in_lower_case(message).find("exit") != message.npos ||
-      !std::regex_search(message, found, said) || found[1] == "1")
-    return {};
-  constexpr std::size_t with_quotes = 3;
-  if (!std::regex_search(message, library) &&
-      static_cast<std::size_t>(found.length(0)) + with_quotes < message.size())
-    return {};
-  for (const char* library : {"CUBLAS_STATUS_", "CUDA_ERROR_", "cudaError"})
-    if (const error_name* named = words.by_code(library, std::stoi(found[1])); named != nullptr)
-      return named->name;
-  return {};
 }
 
 /// Each probe: an answer is worth less than waiting for it.
@@ -240,18 +217,9 @@ int explain_logs(const explain_arguments& arguments) {
     try {
       log_findings found;
       if (in.text) {
-        const auto find = [&](const std::string& text) {
-          event_finder finder(words);
-          finder.add(text);
-          return finder.finish();
-        };
-        found = find(*in.text);
-        const bool fails = std::ranges::any_of(
-            found.events, [](const log_event& e) { return e.role == event_role::failure; });
-        if (const std::string status = fails ? "" : status_by_number(*in.text, words); !status.empty()) {
-          std::cerr << "cufault: the number is read as " << status << '\n';
-          found = find(*in.text + " " + status);
-        }
+        event_finder finder(words);
+        finder.add(*in.text);
+        found = finder.finish();
       } else {
         found = in.name == "-" ? read_log(name, STDIN_FILENO, words) : read_file(name, words);
       }

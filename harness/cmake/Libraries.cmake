@@ -8,15 +8,20 @@ set_property(DIRECTORY ${PROJECT_SOURCE_DIR} APPEND PROPERTY CMAKE_CONFIGURE_DEP
 string(JSON COUNT LENGTH "${CUFAULT_LIBRARIES_JSON}")
 math(EXPR LAST "${COUNT} - 1")
 set(CUFAULT_LIBRARIES "")
+set(CUFAULT_STATUS_LIBRARIES "")  # also those without "files", which stand behind the others: only their statuses are known
 foreach(I RANGE ${LAST})
   string(JSON NAME GET "${CUFAULT_LIBRARIES_JSON}" ${I} name)
   set_property(DIRECTORY ${PROJECT_SOURCE_DIR} APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CUFAULT_LIBRARIES_FOLDER}/${NAME}.txt)
-  list(APPEND CUFAULT_LIBRARIES ${NAME})
+  list(APPEND CUFAULT_STATUS_LIBRARIES ${NAME})
+  string(JSON FILES ERROR_VARIABLE ABSENT GET "${CUFAULT_LIBRARIES_JSON}" ${I} files)
+  if(NOT ABSENT)
+    list(APPEND CUFAULT_LIBRARIES ${NAME})
+  endif()
 endforeach()
 
 # A member as C++ has it: text in quotes, an array as {"a", "b"}; nothing where it is absent.
 function(cufault_library_member NAME MEMBER OUT)
-  list(FIND CUFAULT_LIBRARIES ${NAME} I)
+  list(FIND CUFAULT_STATUS_LIBRARIES ${NAME} I)
   string(JSON TYPE ERROR_VARIABLE ABSENT TYPE "${CUFAULT_LIBRARIES_JSON}" ${I} ${MEMBER})
   set(TEXT "")
   if(NOT ABSENT)

@@ -64,11 +64,17 @@ function take_codes(text, entries, i, n, part) {
     sub(/ .*/, "", part[1])
     gsub(/ /, "", part[2])
     if (part[2] in code) part[2] = code[part[2]]
+    if (part[2] ~ /^0x/) part[2] = of_hex(part[2])
     if (part[2] !~ /^[0-9]+$/) continue
     if (part[1] in code) continue
     code[part[1]] = part[2]
     print part[1] " " part[2]
   }
+}
+function of_hex(text, value, i) {
+  value = 0
+  for (i = 3; i <= length(text); ++i) value = value * 16 + index("0123456789ABCDEF", toupper(substr(text, i, 1))) - 1
+  return value
 }
 END {
   for (i = 1; i <= count; ++i) {

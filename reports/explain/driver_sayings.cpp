@@ -90,15 +90,14 @@ void write_sayings(row_writer& to, const driver_sayings& said, const lexicon& kn
             {"arms", "of failed calls, as JSON"},
             {"stacks", "in words, as JSON"}});
   for (const driver_saying& s : said.all) {
-    const auto error = std::ranges::find_if(known.errors, [&](const error_name& e) {
-      return e.name.starts_with("cuda") &&
-             std::ranges::find(e.also, "CUDA_ERROR_" + s.said.code) != e.also.end();
-    });
+    const auto codes = library_of_status("cuda")->codes;
+    const auto error =
+        std::ranges::find(codes, known.canonical("CUDA_ERROR_" + s.said.code), &library_code::name);
     json causes = json::array();
     for (const auto& [cause, calls] : s.causes)
       causes.push_back({known.causes[cause].id, known.causes[cause].text, calls});
-    to.row({s.said.function, s.said.code, error == known.errors.end() ? json() : json(error->code),
-            s.said.text, s.failed, s.succeeded, std::move(causes), s.behind, s.arms, s.stacks});
+    to.row({s.said.function, s.said.code, error == codes.end() ? json() : json(error->number), s.said.text,
+            s.failed, s.succeeded, std::move(causes), s.behind, s.arms, s.stacks});
   }
 }
 

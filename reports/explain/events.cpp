@@ -3,8 +3,8 @@
 #include "reports/explain/events.hpp"
 
 #include "reports/base/json_input.hpp"
+#include "reports/explain/library_status.hpp"
 #include "reports/explain/line_context.hpp"
-#include "reports/model/api_functions.hpp"
 
 #include <fmt/format.h>
 
@@ -79,23 +79,7 @@ std::optional<std::int64_t> version_number(std::string_view version) {
 }
 
 bool is_success(std::string_view name) {
-  return name.ends_with("_STATUS_SUCCESS") || name == "cudaSuccess" || name == "CUDA_SUCCESS" ||
-         name == "CUFFT_SUCCESS";
-}
-
-/// "cublasGemmEx" of cublasGemmEx_64 or cublasCreate_v2, if there is such a function.
-std::string function_called(const log_grammar& grammar, std::string_view word) {
-  const auto known = [&](std::string_view name) {
-    return !library_of(name).empty() ||
-           std::ranges::any_of(grammar.functions, [&](const std::string& library) {
-             return name.starts_with(library) && name.size() > library.size() &&
-                    name[library.size()] >= 'A' && name[library.size()] <= 'Z';
-           });
-  };
-  if (known(word)) return std::string(word);
-  if (word.size() > 3 && word[word.size() - 3] == '_' && word[word.size() - 2] == 'v')
-    if (known(word.substr(0, word.size() - 3))) return std::string(word.substr(0, word.size() - 3));
-  return {};
+  return name.ends_with("_SUCCESS") || name == "cudaSuccess" || name == "ncclSuccess";
 }
 
 /// "CUBLAS_STATUS_INTERNAL_ERROR" of cublas_status_internal_error, if there is such an error: people type it so, and some programs print it.
@@ -118,6 +102,9 @@ bool says_that_it_failed(std::string_view before, std::string_view behind) {
   while (before.ends_with(' ')) before.remove_suffix(1);
   for (const std::string_view word : {"if", "when", "whether", "case", "unless", "no"})
     if (before == word || before.ends_with(" " + std::string(word))) return false;
+  for (const std::string_view said :
+       {"error executing", "error calling", "failed to execute", "failed to call"})
+    if (before.ends_with(said)) return true;
   if (behind.starts_with('(')) {
     const auto close = behind.substr(0, longest_words).find(')');
     if (close == std::string_view::npos) return false;
@@ -363,17 +350,16 @@ void event_finder::look_for_names(const log_line& line, std::vector<log_event>& 
     std::size_t end = at;
     while (end < text.size() && is_word(text[end])) ++end;
     const std::string_view word = text.substr(at, end - at);
-    if (std::string_view("CFNcn").find(word.front()) == std::string_view::npos) {
+    if (std::string_view("CFNcgn").find(word.front()) == std::string_view::npos) {
       // So begins none of them.
     } else if (known_.is_status(word)) {
-      if (!is_success(word) && !is_only_spoken_of(lower_, at, end, known_.grammar) && word != "cudaError" &&
-          word != "cudaError_t" && word != "cudaError_enum" && !is_compared(text, at, end))
+      if (!is_success(word) && !is_only_spoken_of(lower_, at, end, known_.grammar) &&
+          !is_compared(text, at, end))
         statuses.push_back({at, known_.canonical(word)});
     } else if (const std::string name = in_capitals(known_, word); !name.empty()) {
       if (!is_compared(text, at, end)) statuses.push_back({at, known_.canonical(name)});
-    } else if (word.starts_with("cu") || word.starts_with("nccl")) {
-      if (std::string call = function_called(known_.grammar, word); !call.empty())
-        calls.push_back({at, std::move(call)});
+    } else if (word.starts_with("cu") || word.starts_with("n") || word.starts_with("gpu")) {
+      if (std::string call = function_called(word); !call.empty()) calls.push_back({at, std::move(call)});
     }
     at = end;
   }
@@ -384,6 +370,20 @@ void event_finder::look_for_names(const log_line& line, std::vector<log_event>& 
                      .role = event_role::failure,
                      .status = s.name,
                      .words = s.name,
+                     .line = line.number});
+  }
+  const bool is_near = line.number - last_call_line_ <= lines_apart;
+  for (const told_status& t : statuses_told(text, lower_, is_near ? last_call_ : std::string(), known_)) {
+    const auto says_it = [&](const log_event& e) {
+      return e.role == event_role::failure && (t.in_words || library_of_status(e.status) == t.library);
+    };
+    if (std::ranges::any_of(found, says_it) || is_success(t.status) ||
+        is_only_spoken_of(lower_, t.begin, t.end, known_.grammar))
+      continue;
+    found.push_back({.id = "error." + t.status,
+                     .role = event_role::failure,
+                     .status = t.status,
+                     .words = one_line(text.substr(t.begin, std::min(t.end - t.begin, longest_words))),
                      .line = line.number});
   }
   for (log_event& e : found) {
@@ -631,8 +631,8 @@ bool event_finder::look_beside_noise(const log_line& line, std::size_t across) {
           .line = line.number,
           .anywhere = e.anywhere,
           .lacks = e.needs == event_needs::gpu && names_gpu ? event_needs::nothing : e.needs};
-      if (tells && e.fact.starts_with("framework=")) event.framework = e.fact.substr(e.fact.find('=') + 1);
-      of_framework_ = of_framework_ || (tells && !e.fact.empty());
+      if (e.fact.starts_with("framework=")) event.framework = e.fact.substr(e.fact.find('=') + 1);
+      of_framework_ = of_framework_ || !event.framework.empty();
       bool is_known = true;
       take_memory(memory_in(m->values));
       for (const auto& [name, value] : m->values) {
@@ -640,13 +640,7 @@ bool event_finder::look_beside_noise(const log_line& line, std::size_t across) {
           event.status = known_.canonical(value);
           is_known = is_known && known_.is_status(event.status);
         } else if (name == "call") {
-          event.call = function_called(known_.grammar, value);
-        } else if (name == "code" || name == "cublas_code") {
-          const auto code = number_in(value);
-          const error_name* error =
-              code ? known_.by_code(name == "code" ? "cudaError" : "CUBLAS_STATUS_", *code) : nullptr;
-          is_known = is_known && error != nullptr;
-          if (error != nullptr) event.status = error->name;
+          event.call = function_called(value);
         } else if (name == "shape") {
           const double elements = elements_of(value);
           is_known = is_known && elements >= 2147483648.0;
@@ -719,7 +713,8 @@ bool event_finder::look_beside_noise(const log_line& line, std::size_t across) {
   for (const std::uint32_t index : matched) patterns_[index].done = patterns_[index].once;
   for (log_event& e : in_order)
     if (e.role == event_role::failure && e.call.empty()) e.call = call_of_line;
-  if (names && across == 0 && !of_other && !is_spoken()) look_for_names(line, in_order);
+  if ((names || line.number - last_call_line_ <= lines_apart) && across == 0 && !of_other && !is_spoken())
+    look_for_names(line, in_order);
   const bool of_traceback = in_traceback_ || exception_.line == line.number;
   for (log_event& e : in_order) {
     e.survived = survived;

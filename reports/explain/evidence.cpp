@@ -345,7 +345,9 @@ int fit(const failure_seen& of_log, std::string_view status, std::string_view ca
 }
 
 int fit(const failure_seen& of_log, const failure_pattern& pattern) {
-  if (!matches_any(pattern.status, of_log.status)) return 0;
+  if (!matches_any(pattern.status, of_log.status) &&
+      (of_log.kind.empty() || !matches_any(pattern.status, of_log.kind)))
+    return 0;
   if (pattern.call.empty() || of_log.call.empty()) return 2;
   return matches_any(pattern.call, of_log.call) ? 3 : 0;
 }

@@ -24,6 +24,7 @@ inline constexpr const char *status_wrong_numbers = "WRONG_NUMBERS", *status_han
 /// A failure as a log tells it: a status, and the call that returned it where that is known.
 struct failure_seen {
   std::string status, call;
+  std::string kind{};  ///< lexicon::kind_of() its status, where looks of its kind count, too
   friend bool operator==(const failure_seen&, const failure_seen&) = default;
 };
 

@@ -152,7 +152,8 @@ void weigh_records(candidate& c, const failure_seen& failure, const log_findings
     const bool surely = look.call.empty() || !failure.call.empty();
     // That a framework tells of it says how often it is the cause, and speaks for none.
     const bool speaks = surely && !look.when.empty() && when->role != event_role::failure &&
-                        when->id != "framework.python" && when->id != "log.plain_program";
+                        when->framework.empty() && when->id != "framework.python" &&
+                        when->id != "log.plain_program";
     if (speaks && cause.sure == confidence::possible && cause.against.empty()) {
       cause.sure = confidence::supported;
       cause.words.push_back(*when);
@@ -489,7 +490,7 @@ void leave_out_what_is_not_sure(log_findings& log, const lexicon& words) {
     return e.lacks == event_needs::gpu && e.call.empty() && e.id == "process.segfault";
   });
   const auto is_sure = [&](const log_event& e) {
-    return e.role == event_role::failure && !is_refusal(e) && !words.is_without_cause(e.status) &&
+    return e.role == event_role::failure && !is_refusal(e) && !words.follows(e.status) &&
            (e.lacks == event_needs::nothing || !e.call.empty());
   };
   if (std::ranges::none_of(log.events, is_sure)) return;
@@ -537,8 +538,7 @@ std::optional<log_event> named_failure(const log_findings& log, const lexicon& w
 /// Where something else failed, what has no causes only follows from it, or leads to it.
 void leave_out_what_has_no_causes(log_findings& log, const lexicon& words) {
   const auto has_none = [&](const log_event& e) {
-    return e.role == event_role::failure &&
-           (words.is_without_cause(e.status) || e.status == "ncclUnhandledCudaError");
+    return e.role == event_role::failure && words.follows(e.status);
   };
   if (named_failure(log, words) || std::ranges::any_of(log.events, [&](const log_event& e) {
         return e.role == event_role::failure && !has_none(e);
@@ -642,9 +642,17 @@ void take_call_of_status(log_event& failure, const log_findings& log) {
   if (calls.size() == 1) failure.call = *calls.begin();
 }
 
-/// The call is not one that records have steps of where the driver names it.
-failure_seen seen_of(const log_event& failure) {
-  return {failure.status, failure.driver ? "" : failure.call};
+/// The call is not one that records have steps of where the driver names it. Looks of its kind count where those of its status say too little:
+/// most are of cuBLAS and of the runtime.
+failure_seen seen_of(const log_event& failure, const lexicon& words) {
+  const status_library* const of = library_of_status(failure.status);
+  const bool is_known = of == nullptr || of->prefix.starts_with("cublas") || of->prefix == "cuda";
+  const bool has_looks = is_known && std::ranges::any_of(words.causes, [&](const known_cause& c) {
+                           return std::ranges::any_of(c.looks, [&](const failure_pattern& look) {
+                             return matches_any(look.status, failure.status);
+                           });
+                         });
+  return {failure.status, failure.driver ? "" : failure.call, has_looks ? "" : words.kind_of(failure.status)};
 }
 
 std::string recorded_trials(std::uint64_t count) {
@@ -664,9 +672,22 @@ void put_finer_first(std::vector<candidate>& all) {
   }
 }
 
+/// Empty where words of the log or findings on the machine choose the first cause, or where there is no other.
+std::string what_tells_apart(const std::vector<ranked_cause>& causes) {
+  if (causes.size() < 2 || causes[0].sure == confidence::named || !causes[0].machine.empty() ||
+      (causes[0].sure == confidence::supported && !causes[0].words.empty()))
+    return {};
+  static const std::set<std::string> of_machine{"driver_too_old", "environment_other", "hardware",
+                                                "mixed_libraries", "no_code_for_gpu"};
+  if (causes[0].what->cause_class() == "mixed_libraries") return "cufault stack";
+  const bool all = std::ranges::all_of(
+      causes, [](const ranked_cause& c) { return of_machine.contains(c.what->cause_class()); });
+  return all ? "cufault doctor" : "cufault why -- COMMAND";
+}
+
 std::vector<candidate> candidates_for(const log_findings& log, const log_event& failure,
                                       const knowledge& known) {
-  const failure_seen seen = seen_of(failure);
+  const failure_seen seen = seen_of(failure, known.words);
   std::vector<failure_seen> failures;
   for (const log_event& e : log.events)
     if (e.role == event_role::failure && !e.call.empty() && !e.driver &&
@@ -766,7 +787,7 @@ explanation explain(log_findings log, const knowledge& known, std::size_t at_mos
     if (chosen.size() == at_most) break;
     if (classes[c.cause.what->cause_class()]++ < of_each_class) chosen.push_back(std::move(c));
   }
-  const failure_seen seen = seen_of(result.driver ? *result.driver : *result.failure);
+  const failure_seen seen = seen_of(result.driver ? *result.driver : *result.failure, known.words);
   for (candidate& c : chosen) {
     add_remedies(c.cause, seen, result.log, known);
     add_cures(c.cause, result.log);
@@ -777,6 +798,8 @@ explanation explain(log_findings log, const knowledge& known, std::size_t at_mos
     result.from_records = result.from_records || c.cause.natural_trials > 0;
     result.causes.push_back(std::move(c.cause));
   }
+  result.tell_apart = what_tells_apart(result.causes);
+  if (!result.from_records && seen.kind.starts_with("kind.")) result.kind = seen.kind.substr(5);
   result.process = state_after(result, seen, known);
   return result;
 }

@@ -93,11 +93,15 @@ struct explanation {
   std::optional<log_event> aside;             ///< without a failure: what else failed
   const known_cause* aside_cause = nullptr;   ///< that it names, if any
   bool from_records = false;                  ///< whether records show any of them
+  std::string
+      kind{};  ///< "launch": causes of this kind of status, since no record is of its library; else empty
   log_findings log;
   std::string machine{};  ///< what is said of the machine that explains; empty: it was not looked at
   std::optional<log_event> driver{};  ///< its call that failed first, by the driver's own log
   failing_ranks ranks{};
   std::vector<std::string> known_issues{};  ///< a line each; set by who knows the list
+  std::string
+      tell_apart{};  ///< "cufault doctor": what tells the causes apart on the machine, where the log does not; else empty
 };
 
 /// "named by line 3", "supported by 285 recorded trials", "possible, by documents and reports": at most 45 characters.

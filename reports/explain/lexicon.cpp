@@ -59,19 +59,25 @@ void describe_fields(event_pattern& e, Fields& f) {
 template <class Fields>
 void describe_fields(error_name& e, Fields& f) {
   f.required("name", e.name);
-  f.required("code", e.code);
   f("also", e.also);
+  f("code", e.code);
+  f("older", e.older);
   f("texts", e.texts);
   f("common_texts", e.common_texts);
   f("short_texts", e.short_texts);
   f("sticky", e.sticky);
 }
 template <class Fields>
+void describe_fields(status_kind& k, Fields& f) {
+  f.required("kind", k.kind);
+  f.required("status", k.status);
+  f("texts", k.texts);
+}
+template <class Fields>
 void describe_fields(log_grammar& g, Fields& f) {
   f.required("before_texts", g.before_texts);
-  f.required("functions", g.functions);
   f.required("statuses", g.statuses);
-  f.required("statuses_without_cause", g.statuses_without_cause);
+  f.required("statuses_that_follow", g.statuses_that_follow);
   f.required("no_statuses", g.no_statuses);
   f.required("libraries", g.libraries);
   f.required("behind_cuda", g.behind_cuda);
@@ -157,6 +163,8 @@ void describe_fields(message_page& p, Fields& f) {
 }
 
 namespace {
+
+#include "library_statuses.inc"  // generated from libraries.json by CMakeLists.txt
 
 /// A file of one list, or of two.
 json_cursor top_of(const fs::path& file, std::initializer_list<std::string_view> keys) {
@@ -288,17 +296,43 @@ static bool is_pattern_of(const std::vector<std::string>& patterns, std::string_
 }
 
 bool lexicon::is_status(std::string_view word) const {
-  return is_pattern_of(grammar.statuses, word) || is_without_cause(word);
+  if (is_pattern_of(grammar.no_statuses, word)) return false;
+  const status_library* const of = library_of_status(word);
+  return is_pattern_of(grammar.statuses, word) ||
+         (of != nullptr && std::ranges::find(of->codes, word, &library_code::name) != of->codes.end());
 }
 
-bool lexicon::is_without_cause(std::string_view status) const {
-  return is_pattern_of(grammar.statuses_without_cause, status) && !is_pattern_of(grammar.no_statuses, status);
+bool lexicon::follows(std::string_view status) const {
+  return is_pattern_of(grammar.statuses_that_follow, status);
 }
 
-const error_name* lexicon::by_code(std::string_view library, std::int64_t code) const {
-  for (const error_name& e : errors)
-    if (e.code == code && e.name.starts_with(library)) return &e;
-  return nullptr;
+std::string_view lexicon::by_code(const status_library& of, std::int64_t code) const {
+  const auto in_header = std::ranges::find(of.codes, code, &library_code::number);
+  if (in_header != of.codes.end()) return in_header->name;
+  const auto older = std::ranges::find_if(errors, [&](const error_name& e) {
+    return e.older == code && e.older != 0 && e.name.starts_with(of.status_prefix);
+  });
+  return older == errors.end() ? std::string_view{} : std::string_view(older->name);
+}
+
+std::string lexicon::kind_of(const std::string& status) const {
+  const auto kind =
+      std::ranges::find_if(kinds, [&](const status_kind& k) { return is_pattern_of(k.status, status); });
+  return kind == kinds.end() ? std::string{} : "kind." + kind->kind;
+}
+
+std::span<const status_library> status_libraries() {
+  return all_libraries;
+}
+
+const status_library* library_of_status(std::string_view status) {
+  const status_library* found = nullptr;
+  for (const status_library& each : all_libraries)
+    if ((status.starts_with(each.prefix) &&
+         (found == nullptr || found->prefix.size() < each.prefix.size())) ||
+        (status.starts_with(each.status_prefix) && found == nullptr))
+      found = &each;
+  return found;
 }
 
 lexicon load_lexicon(const fs::path& folder) {
@@ -317,8 +351,9 @@ lexicon load_lexicon(const fs::path& folder) {
       known.events.push_back(std::move(e));
     }
   }
-  const json_cursor errors = top_of(folder / "errors.json", {"schema", "questions", "errors"});
+  const json_cursor errors = top_of(folder / "errors.json", {"schema", "kinds", "questions", "errors"});
   known.questions = list_of<failure_pattern>(errors, "questions");
+  known.kinds = list_of<status_kind>(errors, "kinds");
   known.errors = list_of<error_name>(errors, "errors");
   known.grammar =
       read_json_value<log_grammar>(top_of(folder / "grammar.json", {"schema", "grammar"}).at("grammar"));

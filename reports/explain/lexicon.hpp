@@ -36,8 +36,8 @@ enum class event_needs {
 };
 std::span<const enum_name<event_needs>> names_of(event_needs);
 
-/// events/SOURCE.json: {"schema": 1, "source": "PyTorch", "events": [...]}. Each of `match` is a text_pattern. Places named status, call,
-/// code, cublas_code and xid make up the failure; all others are facts of the log ("gpu", "driver", "cuda").
+/// events/SOURCE.json: {"schema": 1, "source": "PyTorch", "events": [...]}. Each of `match` is a text_pattern. Places named status, call
+/// and xid make up the failure; all others are facts of the log ("gpu", "driver", "cuda").
 struct event_pattern {
   std::string id;  ///< "pytorch.cublas_call"
   event_role role = event_role::condition;
@@ -52,26 +52,46 @@ struct event_pattern {
   std::string source{};   ///< of its table
 };
 
+/// A library of harness/binding/libraries.json, and what its header says that its functions return.
+struct library_code {
+  std::string_view name;
+  int number;
+};
+struct status_library {
+  std::string_view title, prefix, status_prefix;  ///< "cuBLAS", "cublas", "CUBLAS_STATUS_"
+  std::span<const library_code> codes;
+};
+std::span<const status_library> status_libraries();
+/// By how a function or status begins: "cublasLtMatmul", "CUBLAS_STATUS_NOT_SUPPORTED"; nullptr where it is of none.
+const status_library* library_of_status(std::string_view status);
+
 /// errors.json: an error with all of its names.
 struct error_name {
   std::string name;  ///< that of records: "cudaErrorIllegalAddress", "CUBLAS_STATUS_ALLOC_FAILED", "Xid 79"
-  std::vector<std::string> also{};  ///< "CUDA_ERROR_ILLEGAL_ADDRESS"
-  std::int64_t code = 0;
+  std::vector<std::string> also{};          ///< "CUDA_ERROR_ILLEGAL_ADDRESS"
+  std::int64_t code = 0;                    ///< for pages; its header says the same
+  std::int64_t older = 0;                   ///< its number in releases whose header had another; 0: none
   std::vector<std::string> texts{};         ///< what its library says of it; each found wherever it stands
   std::vector<std::string> common_texts{};  ///< likewise, but other programs say them, too: event_needs::gpu
   std::vector<std::string> short_texts{};   ///< likewise, behind a word of CUDA: they are common
   bool sticky = false;                      ///< all later calls of the process fail, too
 };
 
+/// errors.json: what statuses of all libraries have in common. Of a status the first that fits.
+struct status_kind {
+  std::string kind;                  ///< "memory": causes have looks for the status "kind.memory"
+  std::vector<std::string> status;   ///< patterns
+  std::vector<std::string> texts{};  ///< in words, in lower case, behind the name of a library
+};
+
 /// grammar.json: words, in lower case but for statuses, by which lines that only speak of a failure are known, and those that name a GPU library.
 struct log_grammar {
-  std::vector<std::string> before_texts;  ///< patterns that stand before the short_texts of an error
-  std::vector<std::string> functions;     ///< how those begin of libraries that have no recorded steps
-  std::vector<std::string> statuses;      ///< patterns, of those that can have causes
-  std::vector<std::string> statuses_without_cause;  ///< likewise, of the others
-  std::vector<std::string> no_statuses;             ///< of statuses_without_cause, but are none
-  std::vector<std::string> libraries;               ///< for GPUs
-  std::vector<std::string> behind_cuda;             ///< where "cuda" is not the name of a device
+  std::vector<std::string> before_texts;          ///< patterns that stand before the short_texts of an error
+  std::vector<std::string> statuses;              ///< patterns, of those that no header here has
+  std::vector<std::string> statuses_that_follow;  ///< likewise, of all: what else failed explains them
+  std::vector<std::string> no_statuses;           ///< likewise, but are none
+  std::vector<std::string> libraries;             ///< for GPUs
+  std::vector<std::string> behind_cuda;           ///< where "cuda" is not the name of a device
   std::vector<std::string> other_exceptions;  ///< of the program's own source, or of what is missing there
   std::vector<std::string> changes;           ///< behind a bullet or a commit: "fix", "docs(api)"
   std::vector<std::string> source;            ///< how lines of source and commands begin that name errors
@@ -171,6 +191,7 @@ struct lexicon {
   std::vector<error_name> errors;
   log_grammar grammar;
   std::vector<failure_pattern> questions;  ///< of errors.json
+  std::vector<status_kind> kinds;          ///< likewise
   std::vector<known_cause> causes;
   std::vector<std::string> internal_remedies{};  ///< CASE/ARM, patterns: of cases, not of users
   std::vector<known_check> checks;
@@ -189,10 +210,12 @@ struct lexicon {
                                             std::string_view first_cause = {}) const;
   [[nodiscard]] bool is_sticky(std::string_view status) const;
   [[nodiscard]] bool is_status(std::string_view word) const;
-  /// A status of which no table and no record knows a cause.
-  [[nodiscard]] bool is_without_cause(std::string_view status) const;
-  /// nullptr where there is none; `library`: how its name begins.
-  [[nodiscard]] const error_name* by_code(std::string_view library, std::int64_t code) const;
+  /// A status that what else failed explains.
+  [[nodiscard]] bool follows(std::string_view status) const;
+  /// By its header, else by that of an older release; empty where neither has the number.
+  [[nodiscard]] std::string_view by_code(const status_library& of, std::int64_t code) const;
+  /// "kind.memory"; empty for what is no status of a library.
+  [[nodiscard]] std::string kind_of(const std::string& status) const;
 };
 
 /// Reads the folder. Throws input_error, also where the tables contradict each other: an id twice, an event that is named and is not there.

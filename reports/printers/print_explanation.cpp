@@ -237,6 +237,17 @@ std::string without_cause(const explanation& e, const std::string& log) {
   return fmt::format("No failure of a GPU library in this log {}.", where);
 }
 
+std::string unmeasured_library(const explanation& e) {
+  const status_library* const of = library_of_status(e.failure->status);
+  return fmt::format("not measured with {}: causes of a status of its kind, {}",
+                     of == nullptr ? "this library" : of->title, e.kind);
+}
+
+std::string tells_apart(const explanation& e) {
+  if (e.tell_apart.empty()) return {};
+  return fmt::format("{}: the log does not tell which of these it is", e.tell_apart);
+}
+
 /// What cleared it in records, and what did not: of the foremost remedies the one in the fewest words.
 std::string tried_first(const ranked_cause& c) {
   std::vector<std::string> said;
@@ -297,6 +308,8 @@ std::vector<answer_row> answer_rows(const explanation& e) {
     notes.emplace_back("this process is lost: start a new one");
   if (const std::string gpus = unmeasured_gpus(e); !gpus.empty())
     notes.push_back(fmt::format("measured on {}, not on {}", fmt::join(measured_gpus(e), " and "), gpus));
+  else if (!e.kind.empty())
+    notes.push_back(unmeasured_library(e));
   else if (!e.from_records)
     notes.emplace_back("no record shows this failure");
   if (!c.machine.empty() && !c.words.empty()) notes.push_back("this machine: " + c.machine.front());
@@ -357,6 +370,8 @@ void print_first_answer(std::ostream& out, const explanation& e, const std::stri
   if (e.causes.empty()) {
     rows.insert(rows.begin(), {"", without_cause(e, log)});
     rows.push_back({"", next_step(e)});
+  } else {
+    rows.insert(rows.begin() + 1, {"Run", tells_apart(e)});
   }
   print_rows(out, std::move(rows), terminal_of(out), answer_lines);
 }
@@ -381,6 +396,8 @@ void print_explanation(std::ostream& out, const explanation& e, const std::strin
   if (const std::string gpus = unmeasured_gpus(e); !gpus.empty())
     out << fmt::format("No record behind this answer is of {}.\n", gpus);
   if (!e.machine.empty()) out << fmt::format("This machine: {}\n", e.machine);
+  if (!e.tell_apart.empty()) out << "Run " << tells_apart(e) << ".\n";
+  if (!e.kind.empty()) out << "It is " << unmeasured_library(e) << ".\n";
   if (!e.from_records)
     out << "No record shows this failure: the order is that of reports, which are not measurements.\n";
   for (std::size_t i = 0; i < e.causes.size(); ++i) {
@@ -429,6 +446,8 @@ nlohmann::ordered_json explanation_json(const explanation& e, const std::string&
                                       : "no failure";
   if (e.not_understood) json["not_understood"] = event_json(*e.not_understood);
   if (e.page != nullptr) json["page"] = e.page->address();
+  if (!e.kind.empty()) json["kind"] = e.kind;
+  if (!e.tell_apart.empty()) json["tell_apart"] = e.tell_apart;
   json["basis"] = e.causes.empty() ? "none" : e.from_records ? "records" : "reports";
   auto causes = nlohmann::ordered_json::array();
   for (const ranked_cause& c : e.causes) causes.push_back(cause_json(c, e));

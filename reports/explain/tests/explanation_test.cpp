@@ -59,9 +59,15 @@ std::vector<std::pair<std::string, std::string>> circumstances() {
   return all;
 }
 
-const std::set<std::string> has_words_of_a_failure{"pytorch.allocator_key",    "cublas.log_out_of_memory",
-                                                   "memory.tried_to_allocate", "cublas.lt_not_initialized",
-                                                   "pytorch.printed",          "fatal.library"};
+const std::set<std::string> has_words_of_a_failure{"pytorch.allocator_key",
+                                                   "cublas.log_out_of_memory",
+                                                   "memory.tried_to_allocate",
+                                                   "cublas.lt_not_initialized",
+                                                   "pytorch.printed",
+                                                   "fatal.library",
+                                                   "julia.failure",
+                                                   "onnx.failure",
+                                                   "pytorch.thc"};
 
 bool says_nothing(const explanation& e) {
   return !e.failure && !e.not_understood && e.causes.empty() && e.process.state == "unknown" &&
