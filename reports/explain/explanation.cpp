@@ -451,13 +451,17 @@ std::optional<process_state> ended_later(const explanation& e, const lexicon& wo
   return std::nullopt;
 }
 
+/// The first one is ahead by two points, or alone.
+bool is_clear(const std::vector<ranked_cause>& causes) {
+  return causes.size() == 1 || causes[0].points >= causes[1].points + 2;
+}
+
 /// Afterwards, as far as the causes agree: a cause that the log names, or that is ahead by two points, decides alone.
 process_state state_after(const explanation& e, const failure_seen& failure, const knowledge& known) {
   if (auto later = ended_later(e, known.words)) return *later;
   if (e.causes.empty()) return {};
   process_state first = state_under(*e.causes.front().what, failure, known);
-  const bool clearly = e.causes.size() == 1 || e.causes[0].points >= e.causes[1].points + 2;
-  if (clearly || e.causes.front().sure == confidence::named) return first;
+  if (is_clear(e.causes) || e.causes.front().sure == confidence::named) return first;
   std::map<std::string, std::vector<std::size_t>> places;
   for (std::size_t i = 0; i < e.causes.size(); ++i)
     places[state_under(*e.causes[i].what, failure, known).state].push_back(i + 1);
@@ -672,10 +676,10 @@ void put_finer_first(std::vector<candidate>& all) {
   }
 }
 
-/// Empty where words of the log or findings on the machine choose the first cause, or where there is no other.
+/// Empty where words of the log or findings on the machine choose the first cause, or where no other is nearly as frequent.
 std::string what_tells_apart(const std::vector<ranked_cause>& causes) {
-  if (causes.size() < 2 || causes[0].sure == confidence::named || !causes[0].machine.empty() ||
-      (causes[0].sure == confidence::supported && !causes[0].words.empty()))
+  if (causes.empty() || is_clear(causes) || causes[0].sure == confidence::named ||
+      !causes[0].machine.empty() || (causes[0].sure == confidence::supported && !causes[0].words.empty()))
     return {};
   static const std::set<std::string> of_machine{"driver_too_old", "environment_other", "hardware",
                                                 "mixed_libraries", "no_code_for_gpu"};

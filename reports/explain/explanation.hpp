@@ -15,7 +15,7 @@
 namespace cufault {
 
 /// Version of the rules by which causes are found and ranked, so that answers can be compared.
-inline constexpr int explain_rules = 5;
+inline constexpr int explain_rules = 6;
 
 /// How much speaks for a cause. how_sure() says it to people.
 enum class confidence {

@@ -33,7 +33,9 @@ bool is_one_of(std::string_view word, std::initializer_list<std::string_view> al
 
 /// Words that say that something failed, or that a number is what came of it; not those that count: "errors: 3".
 bool says_status(std::string_view word) {
-  if (is_one_of(word, {"err", "code", "returned", "returns", "return", "reason", "ret", "rc"})) return true;
+  if (is_one_of(word,
+                {"err", "lasterr", "errno", "code", "returned", "returns", "return", "reason", "ret", "rc"}))
+    return true;
   if (word.ends_with('s') && !word.ends_with("status")) return false;
   return std::ranges::any_of(std::array{"error", "fail", "status", "result", "exception"},
                              [&](const char* part) { return word.find(part) != std::string_view::npos; });
@@ -160,12 +162,13 @@ class line_reader {
     if (!says) return;
     const word* const named = library_of(first, place);
     if (named == nullptr) return;
-    const std::size_t begin = std::min(named->begin, number.begin);
+    const std::size_t begin = std::min(named->begin, number.begin),
+                      end_of_words = number.end + (behind == ')' ? 1 : 0);
     const std::string_view status = known_.by_code(*named->library, value);
     if (!status.empty())
-      add(begin, number.end, status, *named->library, found);
+      add(begin, end_of_words, status, *named->library, found);
     else if (named + 2 >= &words_[first])
-      add(begin, number.end, fmt::format("no status of {}", named->library->title), *named->library, found);
+      add(begin, end_of_words, fmt::format("no status of {}", named->library->title), *named->library, found);
   }
 
   /// "INTERNAL_ERROR" behind or below a call.

@@ -373,6 +373,12 @@ void print_first_answer(std::ostream& out, const explanation& e, const std::stri
   } else {
     rows.insert(rows.begin() + 1, {"Run", tells_apart(e)});
   }
+  // What tells all causes apart stands in the place of what tells the first one from the others.
+  if (!e.tell_apart.empty())
+    for (answer_row& r : rows) {
+      if (r.head == "Check") r.text.clear();
+      if (r.head == "Or") r.gives = 2;
+    }
   print_rows(out, std::move(rows), terminal_of(out), answer_lines);
 }
 
