@@ -72,9 +72,8 @@ function take_codes(text, entries, i, n, part) {
   }
 }
 function of_hex(text, value, i) {
-  value = 0
   for (i = 3; i <= length(text); ++i) value = value * 16 + index("0123456789ABCDEF", toupper(substr(text, i, 1))) - 1
-  return value
+  return value + 0
 }
 END {
   for (i = 1; i <= count; ++i) {

@@ -3,7 +3,6 @@
 #include "reports/explain/events.hpp"
 
 #include "reports/base/json_input.hpp"
-#include "reports/explain/library_status.hpp"
 #include "reports/explain/line_context.hpp"
 
 #include <fmt/format.h>
@@ -84,14 +83,13 @@ bool is_success(std::string_view name) {
 
 /// "CUBLAS_STATUS_INTERNAL_ERROR" of cublas_status_internal_error, if there is such an error: people type it so, and some programs print it.
 std::string in_capitals(const lexicon& known, std::string_view word) {
-  if (!word.starts_with("cublas_status_") && !word.starts_with("cuda_error_")) return {};
+  if (word.find("_status_") == word.npos && !word.starts_with("cuda_error_")) return std::string(word);
   std::string name(word);
-  for (char& c : name)
-    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
-  const bool there = std::ranges::any_of(known.errors, [&](const error_name& e) {
-    return e.name == name || std::ranges::find(e.also, name) != e.also.end();
-  });
-  return there ? name : std::string{};
+  for (char& c : name) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+  const status_library* const of = library_of_status(name);
+  const bool there =
+      of != nullptr && std::ranges::find(of->codes, name, &library_code::name) != of->codes.end();
+  return there || known.canonical(name) != name ? name : std::string(word);
 }
 
 /// Whether behind the name of a call stands that it failed: "cublasSgemm failed", "cudaMalloc(&p, n) failed". Not "if cudaMalloc failed",
@@ -352,12 +350,10 @@ void event_finder::look_for_names(const log_line& line, std::vector<log_event>& 
     const std::string_view word = text.substr(at, end - at);
     if (std::string_view("CFNcgn").find(word.front()) == std::string_view::npos) {
       // So begins none of them.
-    } else if (known_.is_status(word)) {
-      if (!is_success(word) && !is_only_spoken_of(lower_, at, end, known_.grammar) &&
+    } else if (const std::string name = in_capitals(known_, word); known_.is_status(name)) {
+      if (!is_success(name) && !is_only_spoken_of(lower_, at, end, known_.grammar) &&
           !is_compared(text, at, end))
-        statuses.push_back({at, known_.canonical(word)});
-    } else if (const std::string name = in_capitals(known_, word); !name.empty()) {
-      if (!is_compared(text, at, end)) statuses.push_back({at, known_.canonical(name)});
+        statuses.push_back({at, known_.canonical(name)});
     } else if (word.starts_with("cu") || word.starts_with("n") || word.starts_with("gpu")) {
       if (std::string call = function_called(word); !call.empty()) calls.push_back({at, std::move(call)});
     }

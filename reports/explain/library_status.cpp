@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-#include "reports/explain/library_status.hpp"
-
+#include "reports/explain/line_context.hpp"
 #include "reports/model/api_functions.hpp"
 
 #include <fmt/format.h>
@@ -20,13 +19,9 @@ constexpr std::size_t letters_to_words = 48;
 bool is_of_word(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
-bool is_number(char c) {
-  return c >= '0' && c <= '9';
-}
 bool is_upper_case(char c) {
   return c >= 'A' && c <= 'Z';
 }
-
 bool is_one_of(std::string_view word, std::initializer_list<std::string_view> all) {
   return std::ranges::find(all, word) != all.end();
 }
@@ -65,13 +60,15 @@ class line_reader {
     }
   }
 
-  void find(std::string_view call, std::vector<told_status>& found) {
+  std::vector<told_status> find(std::string_view call) {
+    std::vector<told_status> found;
     for (std::size_t i = 0; i < words_.size(); ++i) {
       add_number(i, found);
       add_bare_name(i, call, found);
     }
-    if (std::ranges::none_of(words_, [&](const word& w) { return says_status(lower(w)); })) return;
-    for (std::size_t i = 0; i < words_.size(); ++i) add_words(i, found);
+    if (std::ranges::any_of(words_, [&](const word& w) { return says_status(lower(w)); }))
+      for (const word& each : words_) add_words(each, found);
+    return found;
   }
 
  private:
@@ -84,24 +81,28 @@ class line_reader {
     return lower_.substr(w.begin, w.end - w.begin);
   }
   [[nodiscard]] char at(std::size_t place) const { return place < line_.size() ? line_[place] : ' '; }
+  [[nodiscard]] bool is_digit_at(std::size_t place) const { return at(place) >= '0' && at(place) <= '9'; }
+  [[nodiscard]] bool is_at(std::size_t place, std::string_view any_of) const {
+    return any_of.find(at(place)) != std::string_view::npos;
+  }
   /// "CUDA" alone is also the name of a device.
   [[nodiscard]] bool is_only_cuda(const word& w) const { return lower(w) == "cuda"; }
 
   /// Not in a path, an address or a longer name: "cublas.cpp", "nvidia/cuda", "cuda:0".
   [[nodiscard]] const status_library* library_in(std::size_t begin, std::size_t end) const {
-    const std::string name = without_alias(lower_.substr(begin, end - begin));
-    const char before = begin > 0 ? line_[begin - 1] : ' ', behind = at(end), next = at(end + 1);
-    if (before == '/' || before == '-' || before == '\\' || behind == '/' || behind == '\\' ||
-        (behind == '.' && is_of_word(next)) || (behind == '-' && next != '>') ||
-        (behind == ':' && is_number(next)))
+    if (!is_one_of(lower_.substr(begin, 1), {"c", "g", "n"})) return nullptr;
+    if ((begin > 0 && is_at(begin - 1, "/-\\")) || is_at(end, "/\\") ||
+        (at(end) == '.' && is_of_word(at(end + 1))) || (at(end) == '-' && at(end + 1) != '>') ||
+        (at(end) == ':' && is_digit_at(end + 1)))
       return nullptr;
+    const std::string name = without_alias(lower_.substr(begin, end - begin));
     const std::string_view whole = line_.substr(begin, end - begin);
     if (is_one_of(name, {"curesult", "cuerror", "cudrivererror"}) || cufault::library_of(whole) == "driver")
       return library_of_status("cuda");
     const status_library* const found = library_of_status(name);
     if (found == nullptr) return nullptr;
     const std::string_view rest = whole.substr(whole.size() - name.size() + found->prefix.size());
-    if (rest.empty()) return before == '.' ? nullptr : found;
+    if (rest.empty()) return begin > 0 && at(begin - 1) == '.' ? nullptr : found;
     return rest == "lt" || rest.front() == '_' || is_upper_case(rest.front()) ? found : nullptr;
   }
 
@@ -139,9 +140,8 @@ class line_reader {
     const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
     if (error != std::errc{} || end != digits.data() + digits.size() || digits.size() > 4 || value == 0)
       return;
-    const char before = number.begin > 0 ? line_[number.begin - 1] : ' ', behind = at(number.end);
-    if (before == '.' || before == '-' || before == '/' || behind == '%' || behind == '/' || behind == '-' ||
-        ((behind == '.' || behind == ':' || behind == ',') && is_number(at(number.end + 1))))
+    if ((number.begin > 0 && is_at(number.begin - 1, ".-/")) || is_at(number.end, "%/-") ||
+        (is_at(number.end, ".:,") && is_digit_at(number.end + 1)))
       return;
     // Back over what joins a number with the words that say what it is: "failed with status code: ".
     std::size_t first = place;
@@ -162,13 +162,11 @@ class line_reader {
     if (!says) return;
     const word* const named = library_of(first, place);
     if (named == nullptr) return;
-    const std::size_t begin = std::min(named->begin, number.begin),
-                      end_of_words = number.end + (behind == ')' ? 1 : 0);
-    const std::string_view status = known_.by_code(*named->library, value);
-    if (!status.empty())
-      add(begin, end_of_words, status, *named->library, found);
-    else if (named + 2 >= &words_[first])
-      add(begin, end_of_words, fmt::format("no status of {}", named->library->title), *named->library, found);
+    std::string status(known_.by_code(*named->library, value));
+    if (status.empty() && named + 2 < &words_[first]) return;
+    if (status.empty()) status = fmt::format("no status of {}", named->library->title);
+    add(std::min(named->begin, number.begin), number.end + (at(number.end) == ')' ? 1 : 0), status,
+        *named->library, found);
   }
 
   /// "INTERNAL_ERROR" behind or below a call.
@@ -176,17 +174,15 @@ class line_reader {
     const word& name = words_[place];
     const std::string_view whole = line_.substr(name.begin, name.end - name.begin);
     if (!is_upper_case(whole.front()) || whole.find('_') == std::string_view::npos) return;
-    const auto before = std::ranges::find_if(words_, [](const word& w) { return w.library != nullptr; });
-    const status_library* const of = before != words_.end() ? before->library : library_of_status(call);
-    if (of == nullptr || (before == words_.end() && call.empty())) return;
-    for (const library_code& code : of->codes)
+    const auto named = std::ranges::find_if(words_, [](const word& w) { return w.library != nullptr; });
+    const status_library* const of = named != words_.end() ? named->library : library_of_status(call);
+    for (const library_code& code : of == nullptr ? std::span<const library_code>{} : of->codes)
       if (code.name.starts_with(of->status_prefix) && code.name.substr(of->status_prefix.size()) == whole)
         add(name.begin, name.end, code.name, *of, found);
   }
 
   /// Words of a kind of status behind the name of a library.
-  void add_words(std::size_t place, std::vector<told_status>& found) const {
-    const word& name = words_[place];
+  void add_words(const word& name, std::vector<told_status>& found) const {
     if (name.library == nullptr || is_one_of(name.library->prefix, {"cuda", "nvml"})) return;
     std::string_view behind = lower_.substr(name.end);
     behind = behind.substr(0, std::min(behind.find(". "), behind.find(';')));
@@ -222,7 +218,7 @@ std::string function_called(std::string_view word) {
     if (!library_of(called).empty()) return true;
     const status_library* const of = library_of_status(called);
     // Of the others, names of all functions are at hand.
-    return of != nullptr && of->prefix != "cuda" && of->prefix != "cublas" && of->prefix != "cublasLt" &&
+    return of != nullptr && !is_one_of(of->prefix, {"cuda", "cublas", "cublasLt"}) &&
            called.size() > of->prefix.size() && is_upper_case(called[of->prefix.size()]) &&
            !called.ends_with("_t");
   };
@@ -234,9 +230,7 @@ std::string function_called(std::string_view word) {
 
 std::vector<told_status> statuses_told(std::string_view line, std::string_view lower, std::string_view call,
                                        const lexicon& known) {
-  std::vector<told_status> found;
-  line_reader(line, lower, known).find(call, found);
-  return found;
+  return line_reader(line, lower, known).find(call);
 }
 
 }  // namespace cufault

@@ -6,7 +6,9 @@
 
 #include <cstddef>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace cufault {
 
@@ -40,6 +42,20 @@ bool names_native_source(std::string_view lower);
 
 /// Whether text at `begin` is part of an address or of a licence: names of projects in it say nothing of the program. In lower case.
 bool is_in_address(std::string_view lower, std::size_t begin);
+
+/// "cublasGemmEx" of cublasGemmEx_64 or cublasCreate_v2, "cusolverDnCreate" of gpusolverDnCreate; empty where there is no such function.
+std::string function_called(std::string_view word);
+
+/// A status that stands in a line as a number or in words beside the name of its library: "cublas failed (13)", "cuSolver execution failed".
+struct told_status {
+  std::size_t begin = 0, end = 0;           ///< of these words
+  std::string status;                       ///< "no status of cuFFT": a number that no header of it has
+  const status_library* library = nullptr;  ///< never null
+  bool in_words = false;                    ///< common ones
+};
+/// Each library's first. `call`: of a line above, of which a bare name ("INTERNAL_ERROR") can be; empty: none. `lower`: in lower case.
+std::vector<told_status> statuses_told(std::string_view line, std::string_view lower, std::string_view call,
+                                       const lexicon& known);
 
 /// "commit 0123...", the head of a commit in what git prints.
 bool is_head_of_commit(std::string_view line);

@@ -237,15 +237,16 @@ std::string without_cause(const explanation& e, const std::string& log) {
   return fmt::format("No failure of a GPU library in this log {}.", where);
 }
 
+/// Empty where a record is of it, or where the causes are of its status itself.
 std::string unmeasured_library(const explanation& e) {
-  const status_library* const of = library_of_status(e.failure->status);
-  return fmt::format("not measured with {}: causes of a status of its kind, {}",
-                     of == nullptr ? "this library" : of->title, e.kind);
+  const status_library* const of = e.kind.empty() ? nullptr : library_of_status(e.failure->status);
+  return e.kind.empty() ? ""
+                        : fmt::format("not measured with {}: causes of a status of its kind, {}",
+                                      of == nullptr ? "this library" : of->title, e.kind);
 }
 
 std::string tells_apart(const explanation& e) {
-  if (e.tell_apart.empty()) return {};
-  return fmt::format("{}: the log does not tell which of these it is", e.tell_apart);
+  return e.tell_apart.empty() ? "" : e.tell_apart + ": the log does not tell which of these it is";
 }
 
 /// What cleared it in records, and what did not: of the foremost remedies the one in the fewest words.
