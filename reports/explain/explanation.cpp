@@ -541,13 +541,12 @@ std::optional<log_event> named_failure(const log_findings& log, const lexicon& w
 
 /// Where something else failed, what has no causes only follows from it, or leads to it.
 void leave_out_what_has_no_causes(log_findings& log, const lexicon& words) {
-  const auto has_none = [&](const log_event& e) {
-    return e.role == event_role::failure && words.follows(e.status);
+  const auto is_failure = [&](const log_event& e, bool follows) {
+    return e.role == event_role::failure && words.follows(e.status) == follows;
   };
-  if (named_failure(log, words) || std::ranges::any_of(log.events, [&](const log_event& e) {
-        return e.role == event_role::failure && !has_none(e);
-      }))
-    std::erase_if(log.events, has_none);
+  if (named_failure(log, words) ||
+      std::ranges::any_of(log.events, [&](const log_event& e) { return is_failure(e, false); }))
+    std::erase_if(log.events, [&](const log_event& e) { return is_failure(e, true); });
 }
 
 /// The driver's failure that explains the others: the one that they report, else the first that no later call gets over, else the first.

@@ -163,7 +163,7 @@ class line_reader {
     const word* const named = library_of(first, place);
     if (named == nullptr) return;
     std::string status(known_.by_code(*named->library, value));
-    if (status.empty() && named + 2 < &words_[first]) return;
+    if (status.empty() && &words_[first] - named > 2) return;
     if (status.empty()) status = fmt::format("no status of {}", named->library->title);
     add(std::min(named->begin, number.begin), number.end + (at(number.end) == ')' ? 1 : 0), status,
         *named->library, found);
