@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <iostream>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -72,6 +73,35 @@ json json_of(const std::vector<file_history>& files) {
   return all;
 }
 
+/// Of each release of cuBLAS the index of the one that it follows: the nearest of those before it that are here. Before one is the highest-numbered
+/// below it that was out when it came (cases/known_issues.json).
+std::vector<std::size_t> followed(const release_columns& columns) {
+  std::map<version, std::string> came;
+  const auto known_issues = nlohmann::json::parse(read_text(known_issues_file()));
+  for (const nlohmann::json& r : known_issues.at("releases")) {
+    const auto name = r.at("release").get<std::string>(), date = r.at("date").get<std::string>();
+    const auto [known, added] = came.try_emplace(version_from(name.substr(0, name.rfind('.'))), date);
+    known->second = std::min(known->second, date);
+  }
+  std::map<version, std::size_t> here;
+  std::vector<std::size_t> follows;
+  for (const auto& [name, stacks] : columns.releases) {
+    auto at = came.find(version_from(name));
+    follows.push_back(here.size() - 1);  // of one that is not listed
+    while (at != came.begin() && at != came.end()) {
+      const auto from = at;
+      do --at;
+      while (at != came.begin() && at->second > from->second);
+      if (const auto found = here.find(at->first); found != here.end()) {
+        follows.back() = found->second;
+        break;
+      }
+    }
+    here.emplace(version_from(name), here.size());
+  }
+  return follows;
+}
+
 /// As JSON. `gpu`: text in its name; empty: that of most releases. Of a `framework` one release is enough, of which nothing is compared.
 int print_changes(const records_to_read& records, const std::string& gpu, const std::string& framework) {
   const std::string package = framework == "pytorch" ? "torch" : framework;
@@ -91,7 +121,7 @@ int print_changes(const records_to_read& records, const std::string& gpu, const 
         fmt::format("{} of cuBLAS in these records{}, and two on one GPU and driver are needed; "
                     "record others: cufault run --cublas PATH",
                     columns.releases.empty() ? "no release" : "one release", on_gpu));
-  change_finder finder;
+  change_finder finder(framework.empty() ? followed(columns) : std::vector<std::size_t>{});
   std::vector<std::pair<std::string, nlohmann::json>> library_files;
   std::vector<std::string> brought;  // cuBLAS, by each release
   std::vector<json> doubts;          // likewise, why it is not the release alone, or not all of it

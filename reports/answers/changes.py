@@ -171,10 +171,10 @@ def print_releases(page: Page, report: Report) -> None:
         shown = [i for i in changes if i not in report.left_out]
         count = text.plural(len(changes), "change") + (f", {len(shown)} shown" if len(shown) < len(changes) else "")
         rows.append([r["release"] + (" (doubtful)" if r["release"] in report.doubts else ""), *([r["cublas"]] if report.package else []), str(r["observed"]), f"{r['changed']} of {r['compared']}", f"{r['next_changed']} of {r['next_compared']}", count, numbers_of(shown)])
-    page.line("An arm is compared with the last release before that observed it. A release that observed more arms than those before it shows changes of theirs, "
-              "too: what the release in the line above observed as well is counted apart.")
+    page.line("An arm is compared with the nearest release before that observed it. Before a release comes the highest-numbered below it that was out: a later patch of "
+              "another branch is none. A release that observed more arms than those before it shows changes of theirs, too: what the release before observed as well is counted apart.")
     page.line("")
-    page.table(["release", *(["cuBLAS"] if report.package else []), "arms observed", "changed", "changed since the line above", "first seen in it", "numbers"], rows)
+    page.table(["release", *(["cuBLAS"] if report.package else []), "arms observed", "changed", "changed since the one before", "first seen in it", "numbers"], rows)
 
 
 def print_files(page: Page, files: list[dict[str, Any]]) -> None:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import asked
 import text
 from asked import Refused, did_you_mean, one_line, say
-from known_issues import FAMILIES, HARMS, LEVELS, LIBRARIES, Entry, Found, architecture_of, found_issues, is_of, numbers_of, states, within
+from known_issues import FAMILIES, HARMS, LEVELS, LIBRARIES, Entry, Found, architecture_of, found_issues, is_of, measured_before, numbers_of, states, within
 
 if TYPE_CHECKING:
     from sqlite3 import Connection, Row
@@ -37,20 +37,19 @@ def spaced(words: str) -> str:
     return words.replace("_", " ")
 
 
-def span_text(states_there: list[tuple[str, bool]]) -> str:
-    """What follows from the measurements on an architecture: first in, mended after."""
-    parts, versions, i = [], states_there, 0
-    while i < len(versions):
-        last = i
-        while last + 1 < len(versions) and versions[last + 1][1]:
-            last += 1
-        if versions[i][1]:
-            first = f"first after {versions[i - 1][0]}, at the latest in {versions[i][0]}" if i else f"first in {versions[i][0]} or earlier"
-            mended = f"mended after {versions[last][0]}, at the latest in {versions[last + 1][0]}" if last + 1 < len(versions) else f"{versions[last][0]} is the newest measured"
-            parts.append(f"{first}; {mended}")
-            i = last
-        i += 1
-    return "; then ".join(parts)
+def span_text(states_there: list[tuple[str, bool]], of_cublas: bool = True) -> str:
+    """What follows from the measurements on an architecture: first in, mended after. Releases are compared with those that they follow."""
+    affected, parts = {numbers_of(v): (v, state) for v, state in states_there}, []
+    for version, state in states_there:
+        before = measured_before(version, affected, of_cublas)
+        was = affected[before][1] if before else False
+        if state and not before:
+            parts.append(f"first in {version} or earlier")
+        elif state != was and before:
+            parts.append(f"{'first' if state else 'mended'} after {affected[before][0]}, at the latest in {version}")
+    if states_there and states_there[-1][1]:
+        parts.append(f"{states_there[-1][0]} is the newest measured")
+    return "; ".join(parts)
 
 
 def range_text(r: dict[str, str]) -> str:
@@ -69,7 +68,7 @@ def versions_of(entry: Entry) -> str:
     for architecture, measured in sorted(entry.get("measured", {}).items()):
         nots = ", ".join(measured["not_affected"])
         if measured["affected"]:
-            parts.append(f"On {architecture}: {', '.join(measured['affected'])}{'; not ' + nots if nots else ''}. {span_text(states(measured))}")
+            parts.append(f"On {architecture}: {', '.join(measured['affected'])}{'; not ' + nots if nots else ''}. {span_text(states(measured), is_of(entry, 'cublas'))}")
             continue
         tried = any(within(r, v) for v in measured["not_affected"] for r in ranges)
         parts.append(f"Tried on {architecture} with {nots}: not seen" if tried else f"Not tried in this range; on {architecture} with {nots} it was not seen")
@@ -345,7 +344,8 @@ def measured_again(known: dict[str, Any], file: Path, database: Connection) -> s
 
     # One member a line, so that one more version changes one line.
     issues = ",".join("\n  {" + ",".join(f'\n   "{key}": {compact(value)}' for key, value in e.items()) + "\n  }" for e in entries)
-    return f'{{\n "schema": 1,\n "gpus": {compact(known["gpus"])},\n "issues": [{issues}\n ]\n}}'
+    releases = ",".join(f"\n  {compact(release)}" for release in known["releases"])
+    return f'{{\n "schema": 1,\n "gpus": {compact(known["gpus"])},\n "releases": [{releases}\n ],\n "issues": [{issues}\n ]\n}}'
 
 
 # ---- the answer ----

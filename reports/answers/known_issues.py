@@ -14,6 +14,7 @@ versions an entry concerns; `python3 known_issues.py FILE` prints the table of <
 from __future__ import annotations
 
 import ctypes
+import functools
 import importlib.metadata
 import json
 import os
@@ -83,17 +84,69 @@ def states(measured: dict[str, list[str]]) -> list[tuple[str, bool]]:
     return sorted(((v, state == "affected") for state in ("affected", "not_affected") for v in measured[state]), key=lambda s: numbers_of(s[0]))
 
 
-def _nearest(measured: dict[str, list[str]], version: str) -> tuple[int, str]:
-    """2: measured with this version; 1: with the nearest one below or above it; else 0. And where it lies among the measured versions."""
-    asked, all_states = numbers_of(version), states(measured)
-    words = [f"{v} ({'affected' if affected else 'not affected'})" for v, affected in all_states]
-    for (seen, affected), text in zip(all_states, words):
-        if numbers_of(seen) == asked:
-            return (2 if affected else 0), text
-    above = next((i for i, (seen, _) in enumerate(all_states) if numbers_of(seen) > asked), len(words))
-    near = range(max(0, above - 1), min(len(words), above + 1))
-    where = f"lies between {words[above - 1]} and {words[above]}" if len(near) == 2 else f"is {'newer' if above else 'older'} than {words[near[0]]}"
-    return int(any(all_states[i][1] for i in near)), f"{version} {where}"
+Numbers = tuple[int, ...]
+
+
+@functools.lru_cache(maxsize=None)
+def came_out() -> dict[Numbers, str]:
+    """When each release of cuBLAS came, by all its numbers, and the first of those with the same three by these."""
+    dates: dict[Numbers, str] = {}
+    for r in json.loads(_file().read_text()).get("releases", []) if _file().exists() else ():
+        every = tuple(map(int, r["release"].split(".")))
+        for numbers in (every, every[:3]):
+            dates[numbers] = min(r["date"], dates.get(numbers, r["date"]))
+    return dates
+
+
+def release_before(numbers: Numbers, releases: Iterable[Numbers]) -> Optional[Numbers]:
+    """The one of these that a release follows: the highest-numbered below it that was out when it came. So 13.0.0 follows 12.9.1, and not the later 12.9.3.
+    What is not listed came last."""
+    dates = came_out()
+    return max((r for r in releases if r < numbers and dates.get(r, "9") <= dates.get(numbers, "9")), default=None)
+
+
+@functools.lru_cache(maxsize=None)
+def _before(numbers: Numbers) -> Optional[Numbers]:
+    return release_before(numbers, [r for r in came_out() if len(r) == 3])
+
+
+def way_between(one: Numbers, other: Numbers) -> list[Numbers]:
+    """Releases of cuBLAS by three numbers, each beside one that it follows or that follows it; empty where none leads from one to the other."""
+    ends = []
+    for at in (one[:3], other[:3]):
+        ends.append([at])
+        while before := _before(ends[-1][-1]):
+            ends[-1].append(before)
+    meet = next((n for n in ends[0] if n in ends[1]), None)
+    return ends[0][: ends[0].index(meet) + 1] + ends[1][: ends[1].index(meet)][::-1] if meet else []
+
+
+def measured_before(version: str, measured: Collection[Numbers], of_cublas: bool = True) -> Optional[Numbers]:
+    """The nearest that it follows."""
+    numbers: Optional[Numbers] = numbers_of(version)
+    if not of_cublas:
+        return max((m for m in measured if numbers is not None and m < numbers), default=None)
+    while numbers := _before(numbers):
+        if numbers in measured:
+            break
+    return numbers
+
+
+def _nearest(entry: Entry, measured: dict[str, list[str]], version: str) -> tuple[int, str]:
+    """2: measured with this version; 1: with the nearest one before or behind it; else 0. And where it lies among the measured versions."""
+    of_cublas, asked = is_of(entry, "cublas"), numbers_of(version)
+    seen = {numbers_of(v): (affected, f"{v} ({'affected' if affected else 'not affected'})") for v, affected in states(measured)}
+    if asked in seen:
+        return (2 if seen[asked][0] else 0), seen[asked][1]
+    before = measured_before(version, seen, of_cublas)
+    with_it = {*seen, asked}
+    behind = next((n for n in seen if n > asked and measured_before(".".join(map(str, n)), with_it, of_cublas) == asked), None)
+    if not before and not behind and asked not in came_out():  # older than all that are listed
+        behind = min((n for n in seen if n > asked), default=None)
+    near = [seen[n] for n in (before, behind) if n]
+    words = [text for _, text in near]
+    where = f"lies between {words[0]} and {words[1]}" if before and behind else f"is {'newer' if before else 'older'} than {words[0]}" if words else "follows none that was measured"
+    return int(any(affected for affected, _ in near)), f"{version} {where}"
 
 
 def concern(entry: Entry, version: str, architecture: str) -> Optional[tuple[str, str]]:
@@ -109,7 +162,7 @@ def concern(entry: Entry, version: str, architecture: str) -> Optional[tuple[str
         seen = "; ".join(f"measured with {', '.join(m['affected'])} on {a}" for a, m in there.items() if m["affected"])
         tried = "; ".join(f"tried with {v} on {a} and not seen" for v, a, _ in same)
         return entry["sort"], f"{'documented by NVIDIA' if entry['sort'] == 'documented' else 'reported by users'}; {tried or seen or 'not reproduced here'}"
-    near = {a: _nearest(m, version) for a, m in there.items() if m["affected"]}
+    near = {a: _nearest(entry, m, version) for a, m in there.items() if m["affected"]}
     elsewhere = f" on {architecture}" if architecture and architecture not in measured else ""
     return ("not_measured", f"not measured{elsewhere}: {'; '.join(f'{text} on {a}' for a, (_, text) in near.items())}") if any(n for n, _ in near.values()) else None
 
@@ -228,6 +281,7 @@ def _spans(entry: Entry) -> Iterator[tuple[str, tuple[int, ...], tuple[int, ...]
         asked[" ".join([family, *(f"!{a}" for a in named if a != family and a.startswith(family[:-1]))])] = asked.pop(family)
     seen = [numbers_of(v) for m in measured.values() for state in m.values() for v in state]
     ends = [numbers_of(r[end]) for r in entry.get("ranges", []) for end in ("from", "before") if end in r]
+    seen += [r for r in came_out() if len(r) == 3 and measured]
     bounds = sorted({(0, 0, 0), last, *seen, *((a, b, c + 1) for a, b, c in seen), *ends})
     for words, architecture in asked.items():
         spans: list[tuple[tuple[int, ...], tuple[int, ...], str, str]] = []

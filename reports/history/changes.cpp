@@ -23,7 +23,7 @@ namespace cufault {
 namespace {
 
 struct kept_arm {
-  arm_result arm{};
+  std::shared_ptr<const arm_result> arm{};
   std::shared_ptr<const std::set<std::string>> facts{};  ///< that its case recorded anywhere
   std::size_t release = 0, first = 0;                    ///< the last that observed it, and the first
   std::map<call_name, std::size_t> changed{};            ///< when a call became what it is
@@ -91,18 +91,25 @@ std::string group_of(const std::string& case_name) {
 struct change_finder::state {
   std::vector<release_changes::release> releases;
   std::vector<std::set<std::string>> harmless;
+  std::vector<std::size_t> follows;
   std::unordered_map<std::string, kept_arm> arms;
+  std::map<std::size_t, std::unordered_map<std::string, kept_arm>>
+      arms_at;  // releases that others follow later
   std::vector<event> events;
   std::map<std::pair<std::size_t, std::size_t>, std::vector<example>> cells;  // that two releases observed
-  std::set<std::string> by_cufault, compared;
+  std::set<std::string> by_cufault, compared, changed;
 };
 
-change_finder::change_finder() : state_(std::make_unique<state>()) {}
+change_finder::change_finder(std::vector<std::size_t> follows) : state_(std::make_unique<state>()) {
+  state_->follows = std::move(follows);
+}
 change_finder::~change_finder() = default;
 
 void change_finder::add(const std::string& version, record r) {
   state& s = *state_;
   const std::size_t here = s.releases.size();
+  const auto followed_by = [&](std::size_t i) { return i < s.follows.size() ? s.follows[i] : i - 1; };
+  if (here > 0 && followed_by(here) + 1 != here) s.arms = s.arms_at.at(followed_by(here));
   s.releases.push_back({.version = version});
   s.harmless.push_back(harmless_messages(r));
   for (case_result& c : r.cases) {
@@ -116,18 +123,18 @@ void change_finder::add(const std::string& version, record r) {
       const auto [known, fresh] = s.arms.try_emplace(name);
       kept_arm& kept = known->second;
       if (fresh) {
-        kept.arm = std::move(arm);
+        kept.arm = std::make_shared<const arm_result>(std::move(arm));
         kept.facts = facts;
         kept.release = kept.first = here;
         continue;
       }
-      const bool next = kept.release + 1 == here;
+      const bool next = kept.release == followed_by(here);
       ++s.releases.back().compared;
       s.releases.back().next_compared += next ? 1 : 0;
       s.compared.insert(name);
       if (auto cell = example_of_cell(c.name, arm.name))
         s.cells[{kept.release, here}].push_back(*std::move(cell));
-      auto [transitions, differs, why] = change_of_arm(kept.arm, *kept.facts, arm, *facts);
+      auto [transitions, differs, why] = change_of_arm(*kept.arm, *kept.facts, arm, *facts);
       if (differs && transitions.empty()) s.by_cufault.insert(name);
       std::set<call_name> changed;
       for (transition& t : transitions) {
@@ -155,18 +162,21 @@ void change_finder::add(const std::string& version, record r) {
                             .until = here,
                             .how = std::move(t),
                             .why = why,
-                            .driver_before = words_of_driver(kept.arm, call, s.harmless[kept.release]),
+                            .driver_before = words_of_driver(*kept.arm, call, s.harmless[kept.release]),
                             .driver_since = words_of_driver(arm, call, s.harmless[here]),
                             .made_up = is_made_up(arm)});
       }
       for (const call_name& call : changed) kept.changed[call] = here;
+      if (!changed.empty()) s.changed.insert(name);
       s.releases.back().changed += transitions.empty() ? 0 : 1;
       s.releases.back().next_changed += next && !transitions.empty() ? 1 : 0;
-      kept.arm = std::move(arm);
+      kept.arm = std::make_shared<const arm_result>(std::move(arm));
       kept.facts = facts;
       kept.release = here;
     }
   }
+  for (std::size_t i = here + 2; i < s.follows.size(); ++i)
+    if (s.follows[i] == here) s.arms_at[here] = s.arms;
 }
 
 namespace {
@@ -210,10 +220,9 @@ struct group_key {
 release_changes change_finder::found() const {
   const state& s = *state_;
   release_changes all{.releases = s.releases};
-  for (const auto& [name, kept] : s.arms)
-    if (s.compared.contains(name) && kept.changed.empty()) ++all.steady;
+  for (const std::string& name : s.compared) all.steady += s.changed.contains(name) ? 0 : 1;
   for (const std::string& name : s.by_cufault)
-    if (s.arms.at(name).changed.empty()) all.by_cufault.push_back(name);
+    if (!s.changed.contains(name)) all.by_cufault.push_back(name);
   std::map<group_key, std::vector<const event*>> groups;
   for (const event& e : s.events)
     groups[{e.at_latest, e.after, e.how.how, e.how.from, e.how.to, e.how.what, group_of(e.case_name), 0}]

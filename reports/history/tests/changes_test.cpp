@@ -96,6 +96,25 @@ TEST(changes_of_releases, lie_between_the_releases_that_were_measured) {
   EXPECT_EQ(all.releases[4].next_compared, 2);
 }
 
+TEST(changes_of_releases, are_those_since_the_release_that_one_follows) {
+  const auto arm = [](const char* status) { return shown_arms{{"memory.leak/fault", {one_call(status)}}}; };
+  change_finder finder({0, 0, 0, 2});  // a patch of the first that came last, and two that follow the first
+  finder.add("12.9.2", showing(arm(lost)));
+  finder.add("12.9.3", showing(arm(internal)));
+  finder.add("13.0.0", showing(arm(lost)));
+  finder.add("13.1.0", showing(arm(lost)));
+  const auto all = finder.found();
+  ASSERT_THAT(all.changes, SizeIs(1));
+  EXPECT_EQ(releases_of(all.changes[0]), "12.9.2 → 12.9.3");
+  EXPECT_EQ(all.steady, 0) << "it changed in one branch";
+  EXPECT_EQ(all.releases[2].changed, 0);
+  EXPECT_EQ(all.releases[2].next_compared, 1);
+  EXPECT_THAT(
+      changes_between({{"12.9.2", arm(lost)}, {"12.9.3", arm(internal)}, {"13.0.0", arm(lost)}}).changes,
+      SizeIs(2))
+      << "in the order of numbers";
+}
+
 TEST(changes_of_releases, are_none_where_nothing_differs_or_nothing_was_observed) {
   const auto same = changes_of({one_call(lost)}, {one_call(lost)});
   EXPECT_THAT(same.changes, IsEmpty());
