@@ -23,6 +23,7 @@ import asked
 import text
 from asked import Refused, one_line, say
 from bisection import BAD, GOOD, Bisection, Change, ReleaseTest, Report, Tried, error_of_comparison, trials_before_comparison, words_of
+from known_issues import came_out, way_between
 from processes import Ended, Interrupted, in_child
 from processes import run as run_process
 
@@ -187,6 +188,22 @@ class Source:
         self.all = sorted(map(Release, said.out.decode().split()), key=lambda r: version_from(r.name))
         self._keep_in(options, "cublas")
 
+    def keep_to_the_way(self, ends: list[int]) -> list[str]:
+        """Leaves out what is on no way from one of these to the next, a later patch of another branch, and says what. Releases without a date stay."""
+        if type(self) is not Source or self.origin == "--images":
+            return []
+        numbers = [tuple(map(int, r.name.split(".")[:3])) if version_from(r.name) else () for r in self.all]
+        ways = [way_between(numbers[one], numbers[other]) for one, other in zip(ends, ends[1:])]
+        way = [n for i, of in enumerate(ways) for n in of[1 if i else 0 :]]
+        if not all(ways):
+            return []
+        kept = [i for i, n in enumerate(numbers) if n in way or (n not in came_out() and way == sorted(way))]
+        if way != sorted(way):
+            kept.sort(key=lambda i: way.index(numbers[i]))
+        left_out = [r.name for i, r in enumerate(self.all) if i not in kept and ends[0] < i < ends[-1]]
+        self.all = [self.all[i] for i in kept]
+        return left_out
+
     def index_of(self, option: str, name: str) -> int:
         """Throws Refused with its neighbours where there is no such release. `option`: who asks."""
         names = [r.name for r in self.all]
@@ -322,6 +339,11 @@ class Bisecting:
             raise Refused(f"--good and --bad are both {self.name_of(bad)}")
         if len(goods) == 2 and not goods[0] < bad < goods[1]:
             raise Refused("both --good are on one side of --bad: give one that is older and one that is newer")
+        names = [self.name_of(which) for which in (bad, *goods)]
+        left_out = self.source.keep_to_the_way(sorted([bad, *goods]))
+        bad, *goods = (next(i for i, r in enumerate(self.source.all) if r.name == name) for name in names)
+        if left_out:
+            self.report.origin += f", each beside the one that it follows; left out, as patches of other branches: {', '.join(left_out)}"
         for good in goods:
             self._search_between(good, bad)
         self.print()
