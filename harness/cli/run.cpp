@@ -21,6 +21,7 @@
 #include "harness/system/temporary_folder.hpp"
 #include "reports/base/files.hpp"
 #include "reports/base/json_input.hpp"
+#include "reports/judge/comparison.hpp"
 #include "reports/judge/judge.hpp"
 #include "reports/model/arm_line.hpp"
 #include "reports/model/frameworks.hpp"
@@ -44,6 +45,8 @@
 #include <ctime>
 #include <deque>
 #include <iostream>
+#include <iterator>
+#include <map>
 #include <random>
 #include <thread>
 #include <utility>
@@ -158,10 +161,12 @@ class run {
 
   /// Runs them all, or says why not and what was lost.
   void run_jobs(run_plan& plan, record_writer& writer) {
-    const std::vector<work_item>& items = plan.items();
+    std::vector<work_item> items = plan.items();
     const auto order = arguments_.shuffle ? shuffled(items, record_.seed) : longest_first(items);
     const auto jobs = static_cast<std::size_t>(arguments_.jobs);
     scheduler schedule(items, order, gpus_.all().size(), jobs);
+    std::vector<task> tasks;  // one for each item
+    for (std::size_t i = 0; i < items.size(); ++i) tasks.push_back({i});
     double weight = 0;
     for (const work_item& item : items) weight += item.weight;
     std::size_t arms = 0;
@@ -177,7 +182,7 @@ class run {
                    stop_);
     }
     // Each lane is a process, with a copy of it.
-    run_lane lane_here({arguments_, options_, plan.jobs(), items, gpus_, python_, record_.seed});
+    run_lane lane_here({arguments_, options_, plan.jobs(), plan.items(), gpus_, python_, record_.seed});
     lanes workers(
         scheduler::lanes_for(items, jobs),
         [&](const std::string& request, int stop) { return lane_here.serve(request, stop); },
@@ -188,7 +193,7 @@ class run {
     std::vector<std::string> processes(workers.count());  // of lanes, by the key of what they did last
     std::vector<std::optional<gpu_lock>> locks(gpus_.all().size());
     try {
-      while (!schedule.done()) {
+      while (!schedule.done() || look_again(plan, schedule, items, tasks, writer, shown)) {
         for (auto lane = workers.idle(); lane; lane = workers.idle()) {
           const auto start = schedule.next(processes[*lane]);
           if (!start) break;
@@ -197,8 +202,8 @@ class run {
           if (start->device) lock(*start, items[start->item], locks[*start->device], workers);
           given[*lane] = *start;
           asked[*lane] = clock::now();
-          workers.ask(*lane, lane_request(start->item, start->device));
-          const std::string name = plan.jobs()[start->item].name();
+          workers.ask(*lane, lane_request(tasks[start->item].job, start->device, tasks[start->item].again));
+          const std::string name = name_of(plan, tasks[start->item]);
           if (arguments_.verbose) shown.line(name + " begins");
           shown.began(name);
         }
@@ -213,7 +218,7 @@ class run {
         over_ = clock::now();
         schedule.over(ended);
         if (ended.device && schedule.idle(*ended.device)) unlock(schedule, locks[*ended.device], workers);
-        take(plan, ended.item, *answer, writer, shown);
+        take(plan, tasks[ended.item], *answer, writer, shown);
       }
     } catch (const interrupted&) {
       cut_short_ = "interrupted";
@@ -223,7 +228,11 @@ class run {
     if (cut_short_.empty()) return;
     workers.end();
     std::vector<std::string> begun;
-    for (const std::size_t i : schedule.running()) begun.push_back(plan.jobs()[i].name());
+    for (const std::size_t i : schedule.running()) begun.push_back(name_of(plan, tasks[i]));
+    while (!first_looks_.empty()) {
+      const auto [job, arm] = first_looks_.begin()->first;
+      conclude(plan, {job, arm}, writer, shown);
+    }
     lost_ = fmt::format("{} of {} arms had run, and are in the record{}{}", shown.over(), arms,
                         begun.empty() ? "" : "; cut short: ", fmt::join(begun, ", "));
   }
@@ -254,33 +263,103 @@ class run {
     held.reset();
   }
 
-  void take(run_plan& plan, std::size_t number, const lane_answer& answer, record_writer& writer,
+  /// A job or, for a second look, one of its arms, by its place in it.
+  struct task {
+    std::size_t job = 0;
+    std::optional<std::size_t> again{};
+    friend bool operator==(const task&, const task&) = default;
+  };
+  /// What an arm came to that has its turn once more before it is judged, and its line.
+  struct first_look {
+    arm_result seen;
+    std::string line;
+  };
+
+  static std::string name_of(const run_plan& plan, const task& t) {
+    const job& j = plan.jobs()[t.job];
+    return t.again ? fmt::format("{}/{} again", j.of->name, j.arms[*t.again].second->name) : j.name();
+  }
+
+  /// Of what came out otherwise than recorded, as much as there is time for has its turn once more: alone, behind all others, not in its
+  /// batch. The rest is concluded. False where nothing has.
+  bool look_again(run_plan& plan, scheduler& schedule, std::vector<work_item>& items,
+                  std::vector<task>& tasks, record_writer& writer, progress& shown) {
+    const std::size_t at_a_time = std::max<std::size_t>(gpus_.all().size(), 1);
+    // The quick tier as a gate is to stay below 60 s. A library that differs in a hundred arms differs.
+    const double seconds = 15 * static_cast<double>(at_a_time);
+    constexpr double least = 0.5;  // of a trial in a process of its own
+    std::vector<surprise> all;
+    std::vector<task> which;
+    for (const auto& [place, first] : first_looks_) {
+      double each = least;
+      for (const observation& o : first.seen.trials) each = std::max(each, o.milliseconds / 1000);
+      all.push_back({first.seen.judged, what_changed({first.seen.judged, first.seen.why}),
+                     trials_of_second_look * each});
+      which.push_back({place.first, place.second});
+    }
+    items.clear();
+    tasks.clear();
+    std::vector<std::size_t> order;
+    for (const std::size_t i : worth_a_second_look(all, seconds)) {
+      const work_item& first = plan.items()[which[i].job];
+      items.push_back({.needs_gpu = first.needs_gpu, .exclusive = first.needs_gpu, .last = first.last});
+      order.push_back(tasks.size());
+      tasks.push_back(which[i]);
+    }
+    for (const task& t : which)
+      if (std::ranges::find(tasks, t) == tasks.end()) conclude(plan, t, writer, shown);
+    schedule = scheduler(items, order, gpus_.all().size(), at_a_time);
+    return !tasks.empty();
+  }
+
+  void take(run_plan& plan, const task& done, const lane_answer& answer, record_writer& writer,
             progress& shown) {
-    const job& j = plan.jobs()[number];
+    const job& j = plan.jobs()[done.job];
     lane_report report;
     if (answer.died.empty()) {
       report = lane_report_from(answer.text);
       shared_counts_.trials += report.shared.trials;
       shared_counts_.processes += report.shared.processes;
       for (std::string& what : report.shared.damaged) shared_counts_.damaged.push_back(std::move(what));
-    } else {
+    } else if (!done.again) {
       for (const auto& [index, a] : j.arms) {
         arm_result lost = result_of(*j.of, *a);
         lost.trials.emplace_back().why = fmt::format("the process that ran its trials {}", answer.died);
         report.lines.push_back(dump_json(arm_json(j.of->name, lost)));
       }
     }
-    const double weight = plan.items()[number].weight / static_cast<double>(j.arms.size());
-    for (std::size_t i = 0; i < j.arms.size(); ++i) {
-      const std::string& line = report.lines.at(i);
-      case_result read = arm_from(json_cursor{parse_json(writer.file().string(), line)});
-      read.arms[0].source.clear();
-      const arm_result& r = plan.add_result(j, i, std::move(read.arms[0]));
-      writer.add(line);
-      const std::string name = j.of->name + "/" + r.name;
-      if (arguments_.verbose) shown.line(fmt::format("{} {}", name, to_string(r.judged)));
-      shown.ended(i == 0 ? j.name() : name, weight, !as_expected(r.judged));
+    const auto read = [&](const std::string& line) {
+      arm_result arm = std::move(arm_from(json_cursor{parse_json(writer.file().string(), line)}).arms[0]);
+      arm.source.clear();
+      return arm;
+    };
+    if (done.again) {
+      first_look& all = first_looks_.at({done.job, *done.again});
+      for (const std::string& line : report.lines)
+        // What cannot be compared says nothing of the library.
+        std::ranges::copy_if(read(line).trials, std::back_inserter(all.seen.trials), comparable);
+      note_differing_trials(all.seen);
+      all.line = dump_json(arm_json(j.of->name, all.seen));
+      conclude(plan, done, writer, shown);
+      return;
     }
+    shown.ended(j.name(), plan.items()[done.job].weight, false, 0);
+    for (std::size_t i = 0; i < j.arms.size(); ++i) {
+      arm_result seen = read(report.lines.at(i));
+      const bool asks = plan.is_surprise(j, seen);
+      first_looks_.insert_or_assign({done.job, i}, first_look{std::move(seen), report.lines[i]});
+      if (!asks) conclude(plan, {done.job, i}, writer, shown);
+    }
+  }
+
+  /// Judges an arm by what is known of it, and writes its line.
+  void conclude(run_plan& plan, const task& t, record_writer& writer, progress& shown) {
+    const job& j = plan.jobs()[t.job];
+    first_look all = std::move(first_looks_.extract({t.job, *t.again}).mapped());
+    const arm_result& r = plan.add_result(j, *t.again, std::move(all.seen));
+    writer.add(all.line);
+    if (arguments_.verbose) shown.line(fmt::format("{}/{} {}", j.of->name, r.name, to_string(r.judged)));
+    shown.ended(name_of(plan, t), 0, !as_expected(r.judged));
     const case_result* const ended = plan.case_if_ended(j);
     if (ended != nullptr && !terminal_) shown.line(case_line(*ended));
   }
@@ -312,6 +391,7 @@ class run {
   std::string cut_short_, lost_;
   bool terminal_ = isatty(STDERR_FILENO) != 0;
   shared_process::counts shared_counts_;
+  std::map<std::pair<std::size_t, std::size_t>, first_look> first_looks_;  // by job, and place in it
   using clock = std::chrono::steady_clock;
   std::size_t lanes_ = 0;
   clock::time_point begun_{}, over_{};

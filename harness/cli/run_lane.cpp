@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include <span>
 #include <utility>
 
 namespace cufault {
@@ -24,12 +25,13 @@ void describe_fields(shared_process::counts& c, Fields& f) {
 namespace {
 
 struct job_on_gpu {
-  std::optional<std::uint64_t> job{}, gpu{};
+  std::optional<std::uint64_t> job{}, gpu{}, again{};
 };
 template <class Fields>
 void describe_fields(job_on_gpu& r, Fields& f) {
   f("job", r.job);
   f("gpu", r.gpu);
+  f("again", r.again);
 }
 
 std::uint64_t seed_of_trial(std::uint64_t seed, const failure_case& c, const arm& a,
@@ -41,8 +43,9 @@ std::uint64_t seed_of_trial(std::uint64_t seed, const failure_case& c, const arm
 
 }  // namespace
 
-std::string lane_request(std::optional<std::uint64_t> job, std::optional<std::uint64_t> gpu) {
-  return dump_json(write_json(job_on_gpu{job, gpu}));
+std::string lane_request(std::optional<std::uint64_t> job, std::optional<std::uint64_t> gpu,
+                         std::optional<std::uint64_t> again) {
+  return dump_json(write_json(job_on_gpu{job, gpu, again}));
 }
 
 lane_report lane_report_from(std::string_view answer) {
@@ -82,15 +85,20 @@ std::string run_lane::serve(const std::string& request, int stop) {
   if (asked.gpu != gpu_) shared_.leave_gpu();
   gpu_ = asked.gpu;
   const place at = place_of(asked.gpu);
-  const bool batch = is_batch(j), shares = batch || !item.process.empty();
-  if (!shares) shared_.make_way_for(*j.arms.front().second);
+  const auto arms = asked.again ? std::span(j.arms).subspan(*asked.again, 1) : std::span(j.arms);
+  // Trials of a framework are forks of an interpreter that they cannot change: alone all the same.
+  const bool batch = !asked.again && is_batch(j),
+             shares = batch ||
+                      (!item.process.empty() && (!asked.again || !arms.front().second->framework.empty()));
+  if (!shares) shared_.make_way_for(*arms.front().second);
   // A batch holds memory from one arm to the next.
   const runner_options options = options_for(at, item.exclusive && !batch, shares, stop);
   std::string lines;
-  for (const auto& [index, a] : j.arms) {
+  for (const auto& [index, a] : arms) {
     arm here = as_often_as_asked(*a, run_.arguments);
+    const int first = asked.again ? std::exchange(here.repeats, trials_of_second_look) : 0;
     if (!at.visible.empty()) here.environment.try_emplace("CUDA_VISIBLE_DEVICES", at.visible);
-    arm_result result = run_arm(*j.of, here, options);
+    arm_result result = run_arm(*j.of, here, options, first);
     for (observation& o : result.trials) o.gpu = at.uuid.empty() ? "" : hash_of(at.uuid);
     lines += dump_json(arm_json(j.of->name, result)) + "\n";
   }

@@ -20,9 +20,14 @@
 
 namespace cufault {
 
+/// How many further trials an arm gets that came out otherwise than recorded.
+inline constexpr int trials_of_second_look = 3;
+
 /// What a lane is asked: to run a job, by its number, on a GPU, by its place among those of the run. Without a job: to leave the GPUs,
-/// because another lane wants one to itself.
-std::string lane_request(std::optional<std::uint64_t> job = {}, std::optional<std::uint64_t> gpu = {});
+/// because another lane wants one to itself. `again`: of the job only this arm, by its place in it, for a second look: further trials, in
+/// processes of their own.
+std::string lane_request(std::optional<std::uint64_t> job = {}, std::optional<std::uint64_t> gpu = {},
+                         std::optional<std::uint64_t> again = {});
 
 /// What a lane answers to a job.
 struct lane_report {

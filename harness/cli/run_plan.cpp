@@ -111,6 +111,11 @@ bool run_plan::is_left_out(const selected_case& s, const arm& a) const {
   return count_failures(fault->from.front().shown->trials).none();
 }
 
+bool run_plan::is_surprise(const job& j, arm_result& r) const {
+  judge(r, recorded_.find(j.of->name, r.name, keys_));
+  return is_change(r.judged) && observed(r) && takes_further_trials(r);
+}
+
 const arm_result& run_plan::add_result(const job& j, std::size_t index, arm_result r) {
   judge(r, recorded_.find(j.of->name, r.name, keys_));
   pending& p = cases_[j.case_index];

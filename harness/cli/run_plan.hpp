@@ -45,6 +45,9 @@ class run_plan {
   /// Cells of the matrix that are left out (is_left_out()).
   [[nodiscard]] std::size_t left_out() const { return left_out_; }
 
+  /// Judges what an arm of a job came to so far, and says whether it came out otherwise than recorded and can have further trials: arms with
+  /// levels have several at their edge already.
+  bool is_surprise(const job& j, arm_result& r) const;
   /// Judges an arm of a job: `index` is its place in the job. Once for each arm. What is returned is valid until case_if_ended()
   /// returns the case, or results().
   const arm_result& add_result(const job& j, std::size_t index, arm_result r);

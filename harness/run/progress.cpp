@@ -29,11 +29,11 @@ void progress::began(const std::string& what) {
   refresh();
 }
 
-void progress::ended(const std::string& what, double weight, bool unexpected) {
+void progress::ended(const std::string& what, double weight, bool unexpected, std::size_t arms) {
   const auto it =
       std::find_if(running_.begin(), running_.end(), [&](const running& r) { return r.what == what; });
   if (it != running_.end()) running_.erase(it);
-  ++over_;
+  over_ += arms;
   weight_over_ += weight;
   if (unexpected) ++unexpected_;
   refresh();

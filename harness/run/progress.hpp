@@ -20,7 +20,8 @@ class progress {
   progress& operator=(const progress&) = delete;
 
   void began(const std::string& what);
-  void ended(const std::string& what, double weight, bool unexpected);
+  /// `arms`: 0 where trials of the arm are still to come.
+  void ended(const std::string& what, double weight, bool unexpected, std::size_t arms = 1);
   void line(const std::string& text);
   void refresh();                                           ///< so that times go on while nothing happens
   [[nodiscard]] std::size_t over() const { return over_; }  ///< arms

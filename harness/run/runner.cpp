@@ -356,7 +356,7 @@ std::string why_not_run(const arm& a, const runner_options& options) {
   return {};
 }
 
-arm_result run_arm(const failure_case& c, const arm& a, const runner_options& options) {
+arm_result run_arm(const failure_case& c, const arm& a, const runner_options& options, int first) {
   arm_result result = result_of(c, a);
   if (std::string why = why_not_run(a, options); !why.empty()) {
     observation absent;
@@ -366,7 +366,7 @@ arm_result run_arm(const failure_case& c, const arm& a, const runner_options& op
   } else if (a.levels) {
     result.trials = level_search(c, a, options).search(*a.levels);
   } else {
-    for (int repeat = 0; repeat < a.repeats; ++repeat) {
+    for (int repeat = first; repeat < first + a.repeats; ++repeat) {
       result.trials.push_back(run_again_if_inconclusive(c, a, std::nullopt, repeat, options));
     }
   }

@@ -78,7 +78,8 @@ std::string why_not_run(const arm& a, const runner_options& options);
 /// counts. Without a needed GPU or second pair of libraries the arm gets one not_provoked observation with the reason. Observations are
 /// sorted by level. The edge of the level range is added to the first observation's measurements as "largest failing" and "smallest
 /// succeeding". It lies between the highest failing level and the level above it, if that succeeds; a level fails if any repeat fails.
-/// Refinement ends at a trial that is not comparable, which is kept. Throws interrupted.
-arm_result run_arm(const failure_case& c, const arm& a, const runner_options& options);
+/// Refinement ends at a trial that is not comparable, which is kept. `first`: number of the first repeat, of an arm without levels, on which
+/// its seed depends. Throws interrupted.
+arm_result run_arm(const failure_case& c, const arm& a, const runner_options& options, int first = 0);
 
 }  // namespace cufault

@@ -3,6 +3,7 @@
 #include "harness/run/scheduler.hpp"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <numeric>
 #include <tuple>
@@ -63,6 +64,24 @@ std::vector<std::size_t> shuffled(const std::vector<work_item>& items, std::uint
     std::swap(order[left - 1], order[next_random(state) % left]);
   put_last(items, order);
   return order;
+}
+
+std::vector<std::size_t> worth_a_second_look(std::span<const surprise> all, double seconds) {
+  constexpr std::array worst_first{verdict::worsened, verdict::remedy_broken, verdict::changed,
+                                   verdict::gone};
+  std::map<std::pair<verdict, std::string>, std::size_t> alike;
+  std::vector<std::tuple<std::size_t, std::ptrdiff_t, std::size_t>> order;
+  for (std::size_t i = 0; i < all.size(); ++i)
+    order.emplace_back(alike[{all[i].judged, all[i].change}]++,
+                       std::ranges::find(worst_first, all[i].judged) - worst_first.begin(), i);
+  std::ranges::sort(order);
+  std::vector<std::size_t> chosen;
+  for (const auto& [nth, urgency, i] : order) {
+    if (all[i].seconds > seconds) continue;
+    seconds -= all[i].seconds;
+    chosen.push_back(i);
+  }
+  return chosen;
 }
 
 std::uint64_t stable_hash(std::string_view text) {

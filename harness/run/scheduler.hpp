@@ -3,6 +3,7 @@
 #pragma once
 
 #include "harness/model/case.hpp"
+#include "reports/model/results.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -42,6 +43,16 @@ void run_host_items_in_addition(std::vector<work_item>& items);
 std::vector<std::size_t> longest_first(const std::vector<work_item>& items);
 /// An order drawn from the seed, equal with every standard library. Items with `last` stay last.
 std::vector<std::size_t> shuffled(const std::vector<work_item>& items, std::uint64_t seed);
+
+/// An arm that came out otherwise than recorded: how, and how long a second look at it may take, in seconds.
+struct surprise {
+  verdict judged = verdict::changed;
+  std::string change{};  ///< arms that changed alike share it
+  double seconds = 0;
+};
+/// Indices of those that are to be looked at again, in this order, as many as fit into so many seconds: one of each change before a second
+/// one of any; what costs the user most first; else in the given order.
+std::vector<std::size_t> worth_a_second_look(std::span<const surprise> all, double seconds);
 
 /// FNV-1a, 64 bits: equal on every machine.
 std::uint64_t stable_hash(std::string_view text);

@@ -16,7 +16,9 @@
 #include <cmath>
 #include <cstddef>
 #include <map>
+#include <optional>
 #include <utility>
+#include <variant>
 #include <vector>
 
 namespace cufault {
@@ -77,6 +79,12 @@ std::map<std::string, std::pair<double, double>> ranges_of(const std::vector<obs
 std::string range_text(const std::pair<double, double>& range) {
   return range.first == range.second ? fmt::format("{:.10g}", range.first)
                                      : fmt::format("{:.10g} to {:.10g}", range.first, range.second);
+}
+
+/// Behind what was seen: in how many trials of an arm that has no rate.
+template <class Count>
+std::string in_trials(Count trials, Count of) {
+  return of == 1 ? "; 1 trial" : fmt::format("; {} of {} trials", trials, of);
 }
 
 /// How measurements that are compared are out of their band; empty where none is. `noted`: further ones that are no difference.
@@ -212,8 +220,20 @@ judgement judgement_without_notes(const arm_result& arm, const expectation* expe
   else
     judged.v = same ? judge_as_expected(arm.kind, seen) : judge_difference(arm.kind, expected->seen, seen);
   if (!as_expected(judged.v)) return judged;
-  if (auto out = out_of_band(expected->shown->trials, arm.trials, noted); !out.empty())
-    return {verdict::changed, std::move(out)};
+  if (auto out = out_of_band(expected->shown->trials, arm.trials, noted); !out.empty()) {
+    std::size_t trials = 0;  // that are out of it by themselves
+    std::string how, not_noted;
+    for (const observation& o : arm.trials)
+      if (auto one = out_of_band(expected->shown->trials, {o}, not_noted); !one.empty())
+        ++trials, how = std::move(one);
+    if (!arm.races.empty() || !takes_further_trials(arm) || trials == 0 || trials == arm.trials.size())
+      return {verdict::changed, std::move(out)};
+    judged = {verdict::flaky, how + in_trials(trials, arm.trials.size())};
+  }
+  // Who reads no more than the summary is to learn that an arm begins to flake.
+  if (judged.v == verdict::flaky && expected->shown->races.empty() &&
+      (arm.races.empty() || arm.races == trials_differed))
+    noted = judged.why;
   if (const auto facts = noted_difference(expected->shown->trials, arm.trials); !facts.empty())
     noted += (noted.empty() ? "" : "; ") + facts;
   return judged;
@@ -291,6 +311,29 @@ std::span<const compared_measurement> compared_measurements() {
   return all;
 }
 
+namespace {
+
+constexpr unsigned wrong_numbers = 1, memory_written = 2, a_crash = 4;
+
+/// What one trial proves, however many others came out otherwise: no busy machine makes it. A hang, a status and a damaged context may come
+/// from outside.
+unsigned proved_by_one(const signature& s) {
+  unsigned proved =
+      (s.numbers == "wrong" ? wrong_numbers : 0) | (s.outcome.starts_with("crashed") ? a_crash : 0);
+  for (const auto* steps : {&s.fault, &s.after})
+    for (const step& each : *steps) {
+      const auto written = each.facts.find("written");
+      const auto* const where =
+          written == each.facts.end() ? nullptr : std::get_if<std::vector<std::string>>(&written->second);
+      if (each.facts.contains("written_beyond") || each.facts.contains("elements_written_behind_c") ||
+          (where != nullptr && std::ranges::find(*where, "outside") != where->end()))
+        proved |= memory_written;
+    }
+  return proved;
+}
+
+}  // namespace
+
 judgement judge_rates(const arm_result& arm, const std::vector<counted_signature>& now,
                       const expectation& before, double least) {
   struct pair {
@@ -313,12 +356,24 @@ judgement judge_rates(const arm_result& arm, const std::vector<counted_signature
                             [&](const pair& a, const pair& b) { return a.*of < b.*of; });
   };
   const auto was = frequent(&pair::was), is = frequent(&pair::is);
-  if (std::none_of(all.begin(), all.end(), [](const pair& p) { return p.was > 0 && p.is > 0; }))
-    return {judge_difference(arm.kind, before.seen, seen), difference(*was->seen, *is->seen)};
+  if (std::none_of(all.begin(), all.end(), [](const pair& p) { return p.was > 0 && p.is > 0; })) {
+    const std::string trials =
+        arm.races == trials_differed ? fmt::format("; 0 of {} trials as recorded", trials_now) : "";
+    return {judge_difference(arm.kind, before.seen, seen), difference(*was->seen, *is->seen) + trials};
+  }
   if (all.size() == 1) return {judge_as_expected(arm.kind, before.seen)};
+  std::string reason = arm.races;
+  if ((reason.empty() || reason == trials_differed) && before.shown != nullptr &&
+      !before.shown->races.empty())
+    reason = before.shown->races;
+  const bool declared = reason != trials_differed;
+  unsigned known = 0;
+  for (const plateau& p : before.seen) known |= proved_by_one(p.seen);
+  const auto in_some = [&](const pair& p) { return declared ? std::string() : in_trials(p.is, trials_now); };
   for (const pair& p : all)
-    if (p.was == 0 && severity(*p.seen) == 2 && worst(before.seen) < 2)
-      return {verdict::worsened, difference(*was->seen, *p.seen)};
+    if (p.was == 0 && (declared ? severity(*p.seen) == 2 && worst(before.seen) < 2
+                                : (proved_by_one(*p.seen) & ~known) != 0))
+      return {verdict::worsened, difference(*was->seen, *p.seen) + in_some(p)};
   const auto text = [&](const pair& p) {
     return fmt::format("{}: {} of {} → {} of {} trials", shortened(describe(*p.seen)), p.was, trials_before,
                        p.is, trials_now);
@@ -326,18 +381,27 @@ judgement judge_rates(const arm_result& arm, const std::vector<counted_signature
   for (const pair& p : all)
     if (!arm.rate_depends_on_load && chance_of_difference(p.is, trials_now, p.was, trials_before) < least)
       return {verdict::changed, "rate moved: " + text(p)};
+  const auto further = std::ranges::max_element(
+      all, [](const pair& a, const pair& b) { return (a.was == 0 ? a.is : 0) < (b.was == 0 ? b.is : 0); });
+  if (!declared && further->was == 0)
+    return {verdict::flaky, difference(*was->seen, *further->seen) + in_some(*further)};
   const std::string recorded = before.shown == nullptr ? std::string() : latest_run(*before.shown);
-  return {verdict::flaky,
-          fmt::format("{} ({}{})", text(*is),
-                      arm.races.empty() && before.shown != nullptr ? before.shown->races : arm.races,
-                      recorded.empty() ? "" : "; recorded " + recorded.substr(0, 10))};
+  return {verdict::flaky, fmt::format("{} ({}{})", text(*is), reason,
+                                      recorded.empty() ? "" : "; recorded " + recorded.substr(0, 10))};
 }
 
 judgement judgement_of(const arm_result& arm, const expectation* before) {
   std::string noted;
+  std::optional<expectation> sample;  // trials that differ are one, and so are those that were recorded
+  if (before != nullptr && before->counts.empty() && !arm.races.empty())
+    before = &sample.emplace(expectation_of(*before->shown, true));
   judgement judged = judgement_without_notes(arm, before, noted);
   if (as_expected(judged.v)) judged.noted = std::move(noted);
   return judged;
+}
+
+bool is_change(verdict v) {
+  return v == verdict::changed || v == verdict::gone || v == verdict::worsened || v == verdict::remedy_broken;
 }
 
 bool control_failed(const case_result& c) {
@@ -386,6 +450,8 @@ void predict(arm_result& arm, const std::vector<expectation>& from) {
 void judge(arm_result& arm, const reference* known) {
   const bool here = known != nullptr && known->distance == 0 && !known->undefined;
   judge_by(arm, here ? &known->from.front() : nullptr);
+  if (is_change(arm.judged) && arm.races.empty() && observed(arm) && takes_further_trials(arm))
+    arm.why += in_trials(arm.trials.size(), arm.trials.size());
   if (arm.judged != verdict::unrecorded || known == nullptr) return;
   if (!known->undefined) return predict(arm, known->from);
   arm.judged = verdict::undefined;

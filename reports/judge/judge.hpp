@@ -35,8 +35,13 @@ judgement judgement_of(const arm_result& arm, const expectation* before);
 
 /// Of an arm that races: both lists of trials are samples, and a signature that only one of them has may be rare. They differ if they share
 /// no signature, or if a difference of a rate is less probable than `least`. Of `arm` its kind and what it says of races is read.
+/// WORSENED is a rare crash, hang, damaged context or wrong number in an arm that says that it races. In one whose trials differ though
+/// nothing says why (trials_differed), only what no busy machine makes: wrong numbers, memory written outside, a crash.
 judgement judge_rates(const arm_result& arm, const std::vector<counted_signature>& now,
                       const expectation& before, double least);
+
+/// Of an arm that a record of this stack judges: it came out otherwise. A run looks at it again before it says so.
+bool is_change(verdict v);
 
 /// Whether a control failed: without a working control a failure proves nothing.
 bool control_failed(const case_result& c);
@@ -46,7 +51,7 @@ bool control_failed(const case_result& c);
 /// or dead end before which nothing failed was not provoked: there was nothing to clear. Nor was one whose operation could not be prepared.
 void judge_by(arm_result& arm, const expectation* expected);
 
-/// Judges by the record of this stack or, where there is none, predicts from the nearest ones.
+/// Judges by the record of this stack or, where there is none, predicts from the nearest ones. Of a change it says in how many trials.
 void judge(arm_result& arm, const reference* known);
 
 /// Judges every arm of a case. When a control arm is unresolved, so is every arm of the case: without a working

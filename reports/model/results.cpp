@@ -114,6 +114,18 @@ std::vector<counted_signature> distinct_signatures(const std::vector<observation
   return counted;
 }
 
+bool takes_further_trials(const arm_result& arm) {
+  return std::ranges::none_of(arm.trials, [](const observation& o) {
+    return o.level || std::ranges::any_of(o.calls, [](const call_record& c) { return c.swept.has_value(); });
+  });
+}
+
+void note_differing_trials(arm_result& arm) {
+  if (arm.races.empty() && observed(arm) && takes_further_trials(arm) &&
+      distinct_signatures(arm.trials).size() > 1)
+    arm.races = trials_differed;
+}
+
 void pool(arm_result& to, const arm_result& more) {
   if (to.name.empty()) {
     to = more;

@@ -113,6 +113,12 @@ struct failure_count {
   [[nodiscard]] bool none() const { return compared > 0 && failing == 0; }
 };
 failure_count count_failures(const std::vector<observation>& trials);
+/// arm_result::races of an arm whose trials differed, though nothing says why they may: it has a rate from then on.
+inline constexpr const char* trials_differed = "its trials differed";
+/// Whether trials can be added to its own: it has no levels, and is no sweep.
+bool takes_further_trials(const arm_result& arm);
+/// Of an arm that takes further trials: sets `races` where it is empty and the trials have several signatures.
+void note_differing_trials(arm_result& arm);
 /// Adds the trials of the same arm of another record to those of `to`, which may be empty. `to` races if one of them
 /// does.
 void pool(arm_result& to, const arm_result& more);

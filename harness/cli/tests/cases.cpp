@@ -20,6 +20,7 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -37,8 +38,8 @@ const std::vector<cufault::case_properties>& cufault::all_properties() {
     std::vector<case_properties> of_all;
     for (const char* name :
          {"road.create", "road.ladder", "road.limits", "road.set_up", "road.ends", "road.races", "road.rows",
-          "road.shared", "road.twin", "matrix.absent", "matrix.alone", "matrix.early", "matrix.held",
-          "matrix.full", "matrix.held_early", "matrix.older_library", "matrix.spoilt_proof",
+          "road.shared", "road.turns", "road.twin", "matrix.absent", "matrix.alone", "matrix.early",
+          "matrix.held", "matrix.full", "matrix.held_early", "matrix.older_library", "matrix.spoilt_proof",
           "matrix.lasting"})
       of_all.push_back({name, "quick", "host", memory_class::shared, 60});
     for (const char* name : {"road.compared", "road.configured", "matrix.harmless"})
@@ -299,6 +300,38 @@ void fail_now_and_then(trial& t) {
   create(t);
 }
 
+/// In the folder ROAD_TURNS the file ARM has the orders of its trials, a line each; fails without.
+std::function<void(trial&)> taking_turns(const std::string& arm) {
+  return [arm](trial& t) {
+    t.measure("process", getpid());
+    t.measure("seed", static_cast<double>(fresh_seed() >> 32));
+    const char* const folder = std::getenv("ROAD_TURNS");
+    std::string order = "3", rest;
+    if (folder != nullptr) {
+      std::ifstream turns(std::filesystem::path(folder) / arm);
+      std::getline(turns, order);
+      rest.assign(std::istreambuf_iterator<char>(turns), {});
+      std::ofstream(std::filesystem::path(folder) / arm) << rest;
+    }
+    setenv("FAKE_CUBLAS_CREATE", order.empty() ? "3" : order.c_str(), 1);
+    create(t);
+  };
+}
+
+failure_case road_turns() {
+  failure_case c = road("turns", "trials that come out otherwise");
+  for (int i = 0; i < 12; ++i) {
+    const std::string name = "arm_" + std::to_string(i);
+    add_fault(c, name.c_str(), taking_turns(name));
+  }
+  for (const char* name : {"in_a_batch", "in_it_too"}) {
+    arm& a = add_fault(c, name, taking_turns(name));
+    a.shares_process = true;
+    a.batch = "batch";
+  }
+  return c;
+}
+
 /// Says in its first trial, told by a file that outlives the trial, that another process moved device memory.
 void find_that_memory_moved_once(trial& t) {
   const std::string file = std::getenv("ROAD_COUNTER");
@@ -542,7 +575,7 @@ failure_case operations_of_a_framework() {
 
 const register_case first{road_create()}, second{road_levels()}, third{road_set_up()},
     fourth{road_on_a_gpu()}, fifth{road_limits()}, sixth{road_ends()}, seventh{road_races()},
-    moves{road_moves()}, shared{road_shared()}, eighth{road_rows()}, ninth{sweep_road()},
+    moves{road_moves()}, turns{road_turns()}, shared{road_shared()}, eighth{road_rows()}, ninth{sweep_road()},
     tenth{road_counterpart()}, configured{road_configured()}, compared{road_compared()},
     operations{operations_of_a_framework()};
 const register_cases on_the_cpu{

@@ -46,6 +46,24 @@ TEST(order_of_arms, puts_those_together_that_can_share_a_process) {
   EXPECT_THAT(longest_first(items), ElementsAre(0, 2, 1, 3));
 }
 
+TEST(second_look, is_first_at_one_of_each_change_and_at_what_costs_most) {
+  const std::vector<surprise> all{{verdict::changed, "a", 1},      {verdict::changed, "a", 1},
+                                  {verdict::gone, "a", 1},         {verdict::changed, "b", 1},
+                                  {verdict::worsened, "a", 1},     {verdict::worsened, "a", 1},
+                                  {verdict::remedy_broken, "c", 1}};
+  EXPECT_THAT(worth_a_second_look(all, 100), ElementsAre(4, 6, 0, 3, 2, 5, 1));
+  EXPECT_THAT(worth_a_second_look(all, 3), ElementsAre(4, 6, 0));
+  EXPECT_THAT(worth_a_second_look(all, 0.5), ElementsAre());
+  EXPECT_THAT(worth_a_second_look({}, 100), ElementsAre());
+}
+
+TEST(second_look, passes_what_does_not_fit_and_takes_what_does) {
+  const std::vector<surprise> all{
+      {verdict::worsened, "hangs", 180}, {verdict::gone, "a", 2}, {verdict::gone, "b", 2}};
+  EXPECT_THAT(worth_a_second_look(all, 3), ElementsAre(1));
+  EXPECT_THAT(worth_a_second_look(all, 4), ElementsAre(1, 2));
+}
+
 TEST(order_of_arms, is_drawn_from_the_seed_alone) {
   std::vector<work_item> items(8, shared());
   items[2].last = true;
