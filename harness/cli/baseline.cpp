@@ -139,12 +139,12 @@ bool is_asked(const baseline_arguments& arguments, const std::string& case_name,
          });
 }
 
-/// Of an arm that several records have the latest counts, of one that races all trials do.
+/// Of an arm that several records have all trials count; of one with levels, and of a sweep, the latest.
 record merged(const std::vector<record>& records) {
   record all = records.front();
   for (const record& r : std::span(records).subspan(1))
     for (const case_result& c : r.cases)
-      for (const arm_result& a : c.arms) merge(case_in(all.cases, c.name), a);
+      for (const arm_result& a : c.arms) merge_trials(case_in(all.cases, c.name), a);
   return all;
 }
 
@@ -191,17 +191,20 @@ class addition {
           case_name, a,
           fmt::format("only part of its sweep: {}; add the records of all parts of one sweep (--with)",
                       why_not_one_sweep(same_arm_in(records_, case_name, a.name))));
+    const auto known = there_.find(join_key(case_name, a.name));
+    const bool named = is_named_alone(arguments_, case_name, a.name);
     const bool differs = a.covered && !as_expected(a.judged) && a.judged != verdict::not_provoked;
-    if (differs && !is_named_alone(arguments_, case_name, a.name) &&
-        !was_repeated(a, same_arm_in(records_, case_name, a.name)))
+    // What came to another outcome each time, or was named, is in place of what was filed; all else is beside it.
+    const bool replaces = differs && (named || was_repeated(a, same_arm_in(records_, case_name, a.name)));
+    bool joins =
+        known != there_.end() && !replaces && takes_further_trials(a) && takes_further_trials(known->second);
+    if (differs && !replaces && !joins)
       return leave_out(
           case_name, a,
           fmt::format(
               "{}, and not repeated with an equal outcome; {}, or name it: {}", to_string(a.judged),
               a.races.empty() ? "run it again and give both records (--with)" : "run it again with --repeats",
               join_key(case_name, a.name)));
-    const auto known = there_.find(join_key(case_name, a.name));
-    const bool named = is_named_alone(arguments_, case_name, a.name);
     if (const std::string why = why_records_disagree(case_name, a);
         known == there_.end() && !named && !why.empty())
       return leave_out(case_name, a, fmt::format("the records disagree: {}; run it again, or name it", why));
@@ -209,16 +212,19 @@ class addition {
     const bool undefined =
         known != there_.end() ? !known->second.expected : ours != nullptr && ours->undefined;
     a.expected = !arguments_.undefined && (!undefined || named);
-    // Rates of an arm that races rest on as many trials as there are.
+    // Rates rest on as many trials as there are.
     const std::size_t trials_there = known == there_.end() ? 0 : known->second.trials.size();
-    if (known != there_.end() && !a.races.empty() && !differs) {
+    const bool more_words = known != there_.end() && heard_driver_log(a) && !heard_driver_log(known->second);
+    // An equal trial with the driver's words is worth more than two of which one has none.
+    joins =
+        joins && !(more_words && known->second.races.empty() && is_same(compare_arms(&known->second, &a).v));
+    if (joins || (known != there_.end() && !a.races.empty() && !differs)) {
       case_result both{case_name, {known->second}};
-      merge(both, a);
+      merge_trials(both, a);
       both.arms[0].expected = a.expected;
       a = std::move(both.arms[0]);
     }
-    const bool more_words = known != there_.end() && heard_driver_log(a) && !heard_driver_log(known->second);
-    const bool more_trials = known != there_.end() && !a.races.empty() && a.trials.size() > trials_there;
+    const bool more_trials = joins && a.trials.size() > trials_there;
     if (known != there_.end() && !differs && !more_trials && !more_words &&
         known->second.expected == a.expected && is_same(compare_arms(&known->second, &a).v)) {
       ++same_;
@@ -229,12 +235,13 @@ class addition {
       std::string how = compare_arms(&known->second, &a).why;
       if (how.empty() && known->second.expected != a.expected)
         how = a.expected ? "its outcome is expected now" : "nothing is expected of it now";
-      if (how.empty() && more_words) {
-        ++worded_;
+      if (how.empty() && a.races != known->second.races)
+        how = fmt::format("it has a rate now: {}", describe(a));
+      if (how.empty()) {
+        ++(more_trials ? further_ : worded_);
         case_in(to_file_.cases, case_name).arms.push_back(std::move(a));
         return;
       }
-      if (how.empty()) how = fmt::format("{} trials in all", a.trials.size());
       ++changed_;
       tell(arguments_.dry ? "would change" : "changed", case_name, a, how);
     }
@@ -253,16 +260,19 @@ class addition {
       }
     }
     for (const std::string& bad : unread_) tell_bad_line(bad);
-    const std::string worded =
-        worded_ == 0 ? std::string() : fmt::format("{} with what the driver said, ", worded_);
-    return fmt::format("{}{}: {} new, {} changed, {}{} there already, {} left out{}\n", report_,
-                       folder_.string(), new_, changed_, worded, same_, left_,
+    const auto if_any = [](int arms, std::string_view what) {
+      return arms == 0 ? std::string() : fmt::format("{} with {}, ", arms, what);
+    };
+    return fmt::format("{}{}: {} new, {} changed, {}{}{} there already, {} left out{}\n", report_,
+                       folder_.string(), new_, changed_, if_any(further_, "further trials"),
+                       if_any(worded_, "what the driver said"), same_, left_,
                        arguments_.dry ? "; nothing was written" : "");
   }
   [[nodiscard]] nlohmann::ordered_json json() const {
-    return {
-        {"folder", folder_.string()}, {"new", new_},       {"changed", changed_}, {"with_new_words", worded_},
-        {"there_already", same_},     {"left_out", left_}, {"arms", arms_}};
+    return {{"folder", folder_.string()}, {"new", new_},
+            {"changed", changed_},        {"with_further_trials", further_},
+            {"with_new_words", worded_},  {"there_already", same_},
+            {"left_out", left_},          {"arms", arms_}};
   }
   [[nodiscard]] bool all_taken() const { return left_ == 0; }
   [[nodiscard]] bool any_change() const { return new_ + changed_ + worded_ > 0; }
@@ -297,7 +307,7 @@ class addition {
   record to_file_;
   std::string report_;
   nlohmann::ordered_json arms_ = nlohmann::ordered_json::array();
-  int new_ = 0, changed_ = 0, worded_ = 0, same_ = 0, left_ = 0;
+  int new_ = 0, changed_ = 0, further_ = 0, worded_ = 0, same_ = 0, left_ = 0;
 };
 
 /// 1 where an arm was left out or, of a dry one, anything would change.
@@ -491,8 +501,8 @@ void add_taken(CLI::App* command, baseline_arguments& said) {
   command
       ->add_option(
           "--with", said.with,
-          "another record of the same stack: its trials count for the rates of arms that race; an arm that "
-          "changed is added if it came to the same there; parts of one sweep (sweep --shard) are joined")
+          "another record of the same stack, whose trials count, too; parts of one sweep (sweep --shard) are "
+          "joined")
       ->allow_extra_args(false)
       ->type_name("RECORD")
       ->check(CLI::ExistingPath);
@@ -506,9 +516,10 @@ void add_baseline(command_line& line) {
   const auto said = std::make_shared<given>();
   CLI::App* all = line.command(
       "baseline", "Recorded stacks that later runs are judged by: add, diff, show, remove",
-      "An arm that changed is left out unless it was repeated with an equal outcome: in two trials or more, "
-      "or in a "
-      "second record (--with). Naming CASE/ARM, without a *, adds it all the same.\n"
+      "Each trial is filed beside those that are there: an arm whose trials differ has a rate, and is FLAKY. "
+      "What came to another outcome in two trials or more, or in a second record (--with), is filed in their "
+      "place, and so is CASE/ARM that is named, without a *. Of arms with levels, and of sweeps, the latest "
+      "counts; one that changed, and was neither repeated nor named, is left out.\n"
       "Exit codes: 0; 1 add left something out, or diff found something that it would change; 2 bad input.",
       [said, &line] {
         const CLI::App& asked = *line.app.get_subcommand("baseline");

@@ -52,7 +52,7 @@ void join_parts(arm_result& a, const std::vector<const arm_result*>& all) {
 }
 
 bool was_repeated(const arm_result& a, const std::vector<const arm_result*>& all) {
-  if (!a.races.empty()) return a.trials.size() > 1;
+  if (!a.races.empty() && a.races != trials_differed) return a.trials.size() > 1;
   std::map<std::optional<std::int64_t>, std::vector<signature>> by_level;
   for (const observation& o : a.trials)
     if (!o.refined) by_level[o.level].push_back(signature_of(o));

@@ -119,6 +119,35 @@ case_result& case_in(std::vector<case_result>& cases, const std::string& name) {
   return cases.emplace_back(case_result{.name = name});
 }
 
+namespace {
+
+/// Without the trials of runs that are in `by`, too.
+void leave_out_counted(arm_result& arm, const arm_result& by) {
+  auto at = arm.trials.begin();
+  std::erase_if(arm.runs, [&](const run_of_trials& r) {
+    const auto end =
+        at + std::min<std::ptrdiff_t>(static_cast<std::ptrdiff_t>(r.trials), arm.trials.end() - at);
+    const bool counted = std::ranges::find(by.runs, r) != by.runs.end();
+    at = counted ? arm.trials.erase(at, end) : end;
+    return counted;
+  });
+}
+
+}  // namespace
+
+void merge_trials(case_result& into, arm_result arm) {
+  const auto known = std::ranges::find(into.arms, arm.name, &arm_result::name);
+  if (known == into.arms.end() || !observed(*known) || !observed(arm) || !takes_further_trials(*known) ||
+      !takes_further_trials(arm))
+    return merge(into, std::move(arm));
+  arm_result& newer = latest_run(*known) <= latest_run(arm) ? arm : *known;
+  arm_result& older = &newer == &arm ? *known : arm;
+  leave_out_counted(older, newer);
+  pool(newer, older);
+  note_differing_trials(newer);
+  if (&newer == &arm) *known = std::move(arm);
+}
+
 void merge(case_result& into, arm_result arm) {
   const auto known = std::find_if(into.arms.begin(), into.arms.end(),
                                   [&](const arm_result& a) { return a.name == arm.name; });

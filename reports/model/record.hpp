@@ -67,6 +67,8 @@ std::string stack_label(const record& r);
 std::vector<record> merged_by_stack(std::vector<record> records);
 /// Adds an arm to a case, or replaces the one of this name, likewise.
 void merge(case_result& into, arm_result arm);
+/// The same, and of any arm that takes further trials all count, each run once: one whose trials differ has a rate.
+void merge_trials(case_result& into, arm_result arm);
 case_result& case_in(std::vector<case_result>& cases, const std::string& name);  ///< made where it is absent
 
 /// Reads the file of a run (.jsonl), or the folder of a stack (stack.json and FAMILY.jsonl). Throws input_error. A run that was killed

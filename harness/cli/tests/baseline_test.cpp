@@ -56,6 +56,12 @@ class baseline : public end_to_end {
     write(folder / (name + ".jsonl"), r);
     return folder / (name + ".jsonl");
   }
+  /// Without those of a second look.
+  fs::path of_one_trial(const fs::path& from) {
+    return changed(from, from.stem().string() + "-once", [](record& r) {
+      for (arm_result& a : r.cases.at(0).arms) a.trials.resize(1), a.runs.at(0).trials = 1;
+    });
+  }
   process_result gate(const std::map<std::string, std::string>& environment = {}) {
     return run({"road.create", "--mode", "gate"}, environment);
   }
@@ -100,9 +106,12 @@ TEST_F(baseline, passes_the_gate_once_added_and_twice) {
                 AllOf(HasSubstr("REPRODUCED"), HasSubstr("CLEARED"), HasSubstr("STILL_FAILS"),
                       HasSubstr("OK"), HasSubstr("gate: passed\n")));
   }
+  const fs::path again = made("again");
+  EXPECT_THAT(add(again).stdout_text,
+              HasSubstr(": 0 new, 0 changed, 4 with further trials, 0 there already, 0 left out\n"));
   const auto before = texts_in(folder / "baseline");
-  EXPECT_THAT(add(made("again")).stdout_text, HasSubstr(": 0 new, 0 changed, 4 there already, 0 left out\n"));
-  EXPECT_EQ(texts_in(folder / "baseline"), before) << "what is as recorded is not filed again";
+  EXPECT_THAT(add(again).stdout_text, HasSubstr(": 0 new, 0 changed, 4 there already, 0 left out\n"));
+  EXPECT_EQ(texts_in(folder / "baseline"), before) << "each run counts once";
 }
 
 TEST_F(baseline, that_show_is_told_judges_a_record) {
@@ -286,24 +295,43 @@ class baseline_with_a_difference : public baseline {
   }
 };
 
-TEST_F(baseline_with_a_difference, is_not_changed_by_what_was_not_repeated) {
-  const fs::path once = made("once", {{"ROAD_FAULT", "1"}}),
-                 otherwise = made("otherwise", {{"ROAD_FAULT", "7"}});
-  const std::vector<std::string> all{"road.create/control", "road.create/fa*"};
-  const auto with = [&](std::vector<std::string> words) {
-    words.insert(words.end(), all.begin(), all.end());
-    return add(once, words);
-  };
-  const auto left_out = with({});
+TEST_F(baseline_with_a_difference, has_a_rate_of_what_came_out_otherwise_and_was_not_repeated) {
+  const fs::path once = of_one_trial(made("thrice", {{"ROAD_FAULT", "1"}})),
+                 otherwise = of_one_trial(made("otherwise", {{"ROAD_FAULT", "7"}}));
+  const auto would = cufault({"baseline", "diff", once, "--into", folder / "baseline", "road.create/fa*"});
+  EXPECT_EQ(would.exit_code, 1);
+  const auto added = add(once, {"road.create/fa*", "--with", otherwise});
+  EXPECT_EQ(added.exit_code, 0) << added.stdout_text;
+  EXPECT_THAT(added.stdout_text,
+              HasSubstr("changed: road.create / fault: it has a rate now: 1 of 3: cublasCreate: "));
+  EXPECT_THAT(add(once, {"road.create/fa*"}).stdout_text, HasSubstr("1 there already"))
+      << "each run counts once";
+  for (const char* status : {"3", "1", "7"})
+    EXPECT_THAT(run({"road.create/fault", "--mode", "gate"}, {{"ROAD_FAULT", status}}).stdout_text,
+                AllOf(HasSubstr("1 FLAKY"), HasSubstr("gate: passed")));
+  EXPECT_EQ(run({"road.create/fault", "--mode", "gate"}, {{"ROAD_FAULT", "14"}}).exit_code, 1);
+}
+
+TEST_F(baseline, takes_records_that_disagree_as_a_rate_but_not_levels) {
+  const fs::path usual = made("usual"), otherwise = made("otherwise", {{"ROAD_FAULT", "1"}});
+  EXPECT_THAT(add(usual, {"--with", otherwise}).stdout_text, HasSubstr("4 new, 0 changed"));
+  EXPECT_THAT(cufault({"show", recorded_stack(), "--baseline", folder / "baseline"}).stdout_text,
+              AllOf(HasSubstr("1 of 2: "), HasSubstr("2 FLAKY")));
+  ASSERT_EQ(run({"road.ladder"}).exit_code, 0);
+  const fs::path climbed = files(".jsonl").back();
+  ASSERT_EQ(add(climbed).exit_code, 0);
+  const fs::path at_another_edge = changed(climbed, "at_another_edge", [](record& r) {
+    r.seed = 1;
+    for (arm_result& a : r.cases.at(0).arms)
+      for (observation& o : a.trials)
+        if (o.level) o.calls.at(0).what.status = "CUBLAS_STATUS_NOT_INITIALIZED", o.calls[0].what.ok = false;
+  });
+  const auto left_out = add(at_another_edge, {"road.ladder/cl*"});
   EXPECT_EQ(left_out.exit_code, 1);
   EXPECT_THAT(
       left_out.stdout_text,
-      HasSubstr("left out: road.create / fault: CHANGED, and not repeated with an equal outcome; run it "
-                "again and give both records (--with), or name it: road.create/fault\n"));
-  EXPECT_THAT(with({"--with", otherwise}).stdout_text, HasSubstr("0 changed, 1 there already, 1 left out"))
-      << "another outcome is no repetition";
-  EXPECT_EQ(run({"road.create/fault", "--mode", "gate"}).exit_code, 0) << "what was recorded still is";
-  EXPECT_EQ(run({"road.create/fault", "--mode", "gate"}, {{"ROAD_FAULT", "1"}}).exit_code, 1);
+      HasSubstr("left out: road.ladder / climb: CHANGED, and not repeated with an equal outcome; run it "
+                "again and give both records (--with), or name it: road.ladder/climb\n"));
 }
 
 TEST_F(baseline_with_a_difference, takes_what_a_second_record_repeats_or_two_trials_or_what_is_named) {

@@ -163,5 +163,32 @@ TEST_F(second_look, is_not_made_where_nothing_is_recorded) {
   EXPECT_EQ(arms().at("arm_0").trials.size(), 1U);
 }
 
+TEST_F(second_look, is_filed_as_a_rate_by_which_later_runs_are_judged) {
+  take_turns("arm_0", "14\n");
+  ASSERT_EQ(gate().exit_code, 0);
+  const auto added = add(files(".jsonl").back());
+  EXPECT_EQ(added.exit_code, 0) << added.stdout_text;
+  EXPECT_THAT(added.stdout_text,
+              AllOf(HasSubstr("changed: road.turns / arm_0: it has a rate now: 4 of 5: cublasCreate: "),
+                    HasSubstr(": 0 new, 1 changed, 14 with further trials, 0 there already, 0 left out\n")));
+  const auto again = add(files(".jsonl").back());
+  EXPECT_THAT(again.stdout_text, HasSubstr("15 there already")) << "a run counts once";
+  for (const char* order : {"3\n", "14\n"}) {
+    take_turns("arm_0", order);
+    const auto seen = gate();
+    EXPECT_EQ(seen.exit_code, 0) << seen.stdout_text;
+    EXPECT_THAT(seen.stdout_text, AllOf(HasSubstr("1 FLAKY"), Not(HasSubstr("noted"))));
+    EXPECT_EQ(arms().at("arm_0").trials.size(), 1U) << "nothing new";
+  }
+  take_turns("arm_0", "7\n7\n7\n7\n");
+  EXPECT_EQ(gate().exit_code, 1) << "none of its outcomes";
+  const std::string stack = recorded_stack();
+  EXPECT_THAT(cufault({"table", stack, "--format", "jsonl"}).stdout_text,
+              HasSubstr(R"("races":"its trials differed")"));
+  ASSERT_EQ(cufault({"history", "add", folder / "history", stack}).exit_code, 0);
+  EXPECT_THAT(cufault({"history", "show", folder / "history", "road.turns/arm_0"}).stdout_text,
+              AllOf(HasSubstr("races"), HasSubstr("4 of 5 trials: ")));
+}
+
 }  // namespace
 }  // namespace cufault
