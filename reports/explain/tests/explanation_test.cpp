@@ -74,6 +74,27 @@ bool says_nothing(const explanation& e) {
          e.process.why.empty();
 }
 
+TEST(evidence, is_of_sweeps_that_came_to_their_end) {
+  call_record row;
+  row.what = {.name = {"cublasCreate", ""}, .status = "CUBLAS_STATUS_ALLOC_FAILED", .ok = false};
+  row.swept = swept_calls{.function = "cuMemAlloc_v2", .codes = {"OUT_OF_MEMORY"}, .calls = 3};
+  const auto injected = [&](outcome ended) {
+    observation o;
+    o.calls = {row};
+    o.ended = ended;
+    arm_result sweep{.name = "every"};
+    sweep.trials = {o};
+    record r;
+    r.cases = {{.name = "sweep.cublas_create", .arms = {sweep}}};
+    std::size_t calls = 0;
+    for (const recorded_failure& f : evidence_in(std::vector{r}, known()).failures) calls += f.injected;
+    return calls;
+  };
+  EXPECT_EQ(injected(outcome::completed), 3U);
+  EXPECT_EQ(injected(outcome::not_provoked), 0U);
+  EXPECT_EQ(injected(outcome::harness_failed), 0U);
+}
+
 TEST(explain, opens_no_cause_by_a_circumstance) {
   const knowing all(records());
   std::size_t tried = 0;

@@ -184,6 +184,10 @@ TEST(judge, a_crash_is_not_hidden_by_another_trial_that_was_not_provoked) {
             verdict::worsened);
   EXPECT_EQ(judged(fault, {trial({no_memory})}, {trial({no_memory}), not_provoked("memory moved")}),
             verdict::not_provoked);
+  EXPECT_EQ(judged(fault, {trial({success})}, {crash({}), not_provoked("memory moved")}), verdict::worsened);
+  EXPECT_EQ(judged(fault, {crash({})}, {crash({no_memory}), not_provoked("memory moved")}),
+            verdict::not_provoked)
+      << "a crash is recorded";
 }
 
 TEST(judge, time_that_ran_out_between_calls_is_unresolved) {

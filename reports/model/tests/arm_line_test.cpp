@@ -158,5 +158,19 @@ TEST(run_of_an_arm, is_told_by_commit_time_and_seed) {
             "x.json:1: top level: \"seed\" is missing");
 }
 
+TEST(run_of_an_arm, says_of_which_trials_the_driver_was_heard) {
+  arm_result a;
+  a.runs = {run_of_trials{.driver_log = "off", .trials = 2},
+            run_of_trials{.driver_log = driver_log_heard, .trials = 1}};
+  const std::vector expected{false, false, true, false};  // no run made a fourth one
+  for (std::size_t trial = 0; trial < expected.size(); ++trial)
+    EXPECT_EQ(heard_driver_log(a, trial), expected[trial]) << trial;
+  EXPECT_FALSE(heard_driver_log(a));
+  a.runs.erase(a.runs.begin());
+  EXPECT_TRUE(heard_driver_log(a));
+  EXPECT_TRUE(heard_driver_log(a, 0));
+  EXPECT_FALSE(heard_driver_log(arm_result()));
+}
+
 }  // namespace
 }  // namespace cufault
