@@ -106,6 +106,19 @@ void find_outliers_of_rates(merged_arm& arm, const kept_arm& kept) {
 }
 
 merged_arm merged(const kept_arm& kept) {
+  if (!kept.rates.empty() &&
+      !kept.exact.empty()) {  // it has a rate by trials of some members, and others saw one outcome
+    kept_arm all = kept;
+    all.exact.clear();
+    for (const auto& [text, result] : kept.exact)
+      for (const counted_signature& counted : distinct_signatures(result.example.trials)) {
+        rate& of = all.rates[canonical({{.seen = counted.seen}})];
+        of.seen = counted.seen;
+        for (const std::size_t member : result.members)
+          of.trials += of.trials_of[member] = kept.trials_of.at(member);
+      }
+    return merged(all);
+  }
   merged_arm arm{.case_name = kept.case_name, .arm = kept.arm, .races = !kept.rates.empty()};
   arm.observed = kept.trials_of.size();
   for (const auto& [member, trials] : kept.trials_of) arm.trials += static_cast<std::size_t>(trials);

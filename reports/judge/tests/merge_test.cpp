@@ -52,6 +52,20 @@ std::vector<observation> trials_of(int internals, int no_memories) {
   return trials;
 }
 
+TEST(merged_records, count_the_trials_of_all_where_those_of_one_differed) {
+  const auto m = merged({{"a", record_of_run("1", trials_of(1, 0))},
+                         {"b", record_of_run("2", trials_of(3, 1), trials_differed)},
+                         {"c", record_of_run("3", trials_of(1, 0))}});
+  ASSERT_EQ(m.arms.size(), 1U);
+  EXPECT_TRUE(m.arms[0].races);
+  EXPECT_EQ(m.arms[0].trials, 6U);
+  ASSERT_EQ(m.arms[0].groups.size(), 2U);
+  EXPECT_EQ(m.arms[0].groups[0].trials, 5U);
+  EXPECT_EQ(m.arms[0].groups[0].members, (std::vector<std::size_t>{0, 1, 2}));
+  EXPECT_EQ(m.arms[0].groups[1].trials, 1U);
+  EXPECT_TRUE(m.arms[0].outliers.empty());
+}
+
 TEST(merged_records, name_who_differs_from_the_majority) {
   const auto m = merged({{"c", record_of_run("1", {trial({no_memory})})},
                          {"a", record_of_run("2", {trial({internal})})},
