@@ -384,6 +384,8 @@ std::vector<std::string> parts_of(std::string_view why) {
 }
 
 std::string what_changed(const judgement& found) {
+  if (constexpr std::size_t longest = 4000; found.why.size() > longest)
+    return found.why;  // std::regex recurses once per character
   static const std::regex in_trials(R"(; (?:\d+ of )?\d+ trials?(?: as recorded)?)");
   if (const auto last = found.why.rfind("; "); last != found.why.npos && found.why.size() - last < 80)
     if (const std::string trials = found.why.substr(last); std::regex_match(trials, in_trials))
