@@ -191,7 +191,7 @@ def around(size: int) -> Tuple[int, int, int]:
 
 BATCHES = (8191, 8192, 8209)  # Triton's kernel of pytorch#196431 works up to 8208
 PAGE = (2 << 20) // 8  # numbers of 8 bytes
-TABLE = ((LIMIT >> 10), (LIMIT >> 10) + 1)
+TABLE = around(LIMIT >> 10)
 COLUMN, ROW, LINE = ((SIZE, 512, 1), UP_TO_3), ((SIZE, 1, 512), UP_TO_5), ((1, 32768), UP_TO_5)
 BMM, LAYER_NORM, FUNCTIONAL = "torch.bmm", "torch.nn.functional.layer_norm", "torch.nn.functional."
 ALL, EVERY_1009 = (SIZE,), [int(i == LIMIT % 1009) for i in range(1009)]
@@ -281,8 +281,8 @@ ROWS_OF_ARMS: Dict[str, List[Tuple[str, str, Tuple[int, ...], Work]]] = {
     "cumsum": [("torch.cumsum", "int64_{}", (LIMIT // 2, LIMIT // 2 + 1, LIMIT + 1), compared(
         60, [(ALL, [1] + [0] * 6)], torch.uint8, cumsum_at_the_end,
         lambda i, j, x: torch.arange(i, j, device=x.device).div(7, rounding_mode="floor") + 1))],
-    "sort": [("torch.sort", "int8_{}_stable", (LIMIT // 2, LIMIT - 1, LIMIT), compared(
-        90, [(ALL, UP_TO_63)], BYTE, lambda x: torch.sort(x, stable=True).values, in_order))],
+    "sort": [("torch.sort", "int8_{}_stable", (LIMIT // 2, *around(LIMIT)), compared(
+        72, [(ALL, UP_TO_63)], BYTE, lambda x: torch.sort(x, stable=True).values, in_order))],
     "topk": [("torch.topk", "fp16_{}_3", around(LIMIT), few_numbers(
         planted, HALF, lambda x: torch.topk(x, 3), lambda n: [3, 2, 1, n - 1, n // 2, 7]))],
     "bincount": [("torch.bincount", "uint8_{}", around(LIMIT), few_numbers(
