@@ -99,7 +99,7 @@ def of_values(*values: int) -> Call:
     return lambda world, count, dtype: cycle(world, (count,), values, dtype)
 
 
-def few_numbers(make: Call, dtype: torch.dtype, call: Call, wanted: Callable[[int], List[float]], gib: int = 50) -> Work:
+def few_numbers(make: Call, dtype: torch.dtype, call: Call, wanted: Callable[[int], List[float]], gib: int = 6) -> Work:
     """A few numbers of all elements."""
 
     def work(world: World, count: int) -> Seen:
@@ -255,7 +255,7 @@ ROWS_OF_ARMS: Dict[str, List[Tuple[str, str, Tuple[int, ...], Work]]] = {
     "scatter_add": [("torch.Tensor.scatter_add_", "fp32_{}", around(LIMIT), few_numbers(
         of_values(*range(1021)), LONG,
         lambda at: [torch.zeros(1021, device=at.device).scatter_add_(0, at, torch.ones(1, device=at.device).expand_as(at))],
-        lambda n: occurring(n, range(1021))))],
+        lambda n: occurring(n, range(1021)), 24))],
     "masked_select": [("torch.masked_select", "int8_{}", around(LIMIT), compared(
         40, [(ALL, UP_TO_63), (ALL, EVERY_1009, BOOL)], BYTE, torch.masked_select,
         lambda i, j, x, m: (torch.arange(i, j, device=x.device) * 1009 + LIMIT % 1009) % 127 - 63,
@@ -277,18 +277,18 @@ ROWS_OF_ARMS: Dict[str, List[Tuple[str, str, Tuple[int, ...], Work]]] = {
         ("torch.sum", "fp16_{}x32768_dim_1", around(65536), compared(
             8, [((SIZE, 32768), [1] + [0] * 96)], HALF, lambda x: x.sum(1, keepdim=True).expand_as(x),
             lambda i, j, x: x[i:j].float().sum(1, keepdim=True)))],
-    "argmax": [("torch.argmax", "int8_{}", around(LIMIT), few_numbers(planted, BYTE, lambda x: [torch.argmax(x)], lambda n: [n - 1], 6))],
+    "argmax": [("torch.argmax", "int8_{}", around(LIMIT), few_numbers(planted, BYTE, lambda x: [torch.argmax(x)], lambda n: [n - 1]))],
     "cumsum": [("torch.cumsum", "int64_{}", (LIMIT // 2, LIMIT // 2 + 1, LIMIT + 1), compared(
         60, [(ALL, [1] + [0] * 6)], torch.uint8, cumsum_at_the_end,
         lambda i, j, x: torch.arange(i, j, device=x.device).div(7, rounding_mode="floor") + 1))],
     "sort": [("torch.sort", "int8_{}_stable", (LIMIT // 2, *around(LIMIT)), compared(
         72, [(ALL, UP_TO_63)], BYTE, lambda x: torch.sort(x, stable=True).values, in_order))],
     "topk": [("torch.topk", "fp16_{}_3", around(LIMIT), few_numbers(
-        planted, HALF, lambda x: torch.topk(x, 3), lambda n: [3, 2, 1, n - 1, n // 2, 7]))],
+        planted, HALF, lambda x: torch.topk(x, 3), lambda n: [3, 2, 1, n - 1, n // 2, 7], 12))],
     "bincount": [("torch.bincount", "uint8_{}", around(LIMIT), few_numbers(
         of_values(*range(7)), torch.uint8, lambda x: [torch.bincount(x)], lambda n: occurring(n, range(7))))],
     "unique": [("torch.unique", "int8_{}", around(LIMIT), few_numbers(
-        of_values(*UP_TO_3), BYTE, lambda x: torch.unique(x, return_counts=True), lambda n: [*UP_TO_3, *occurring(n, UP_TO_3)]))],
+        of_values(*UP_TO_3), BYTE, lambda x: torch.unique(x, return_counts=True), lambda n: [*UP_TO_3, *occurring(n, UP_TO_3)], 50))],
     "arange": [("torch.arange", "int32_{}", around(LIMIT), compared(
         14, [(ALL, [0])], BYTE, lambda x: torch.arange(-1, len(x) - 1, dtype=torch.int32, device=x.device),
         lambda i, j, x: torch.arange(i - 1, j - 1, device=x.device), 4))],

@@ -3,11 +3,13 @@
 """What is compared beside right and wrong: memory, strides and types, exceptions, bits."""
 from __future__ import annotations
 
+import math
 from typing import Any, Callable, Dict, List, Tuple
 
 import torch
 
 from framework_trials.cells import World
+from framework_trials.pytorch_canaries import needs
 from framework_trials.pytorch_numbers import device_of, generator_of, small_integers
 from framework_trials.upgrades.ground import Seen, Step, fn
 
@@ -36,6 +38,7 @@ def peak(variant: str, shape: Tuple[int, ...], outputs: int, dtype: torch.dtype,
     """The most memory that a convolution by 3x3x3 takes, over the size of its result."""
 
     def work(world: World) -> Seen:
+        needs(world, 2 + outputs * math.prod(shape[2:]) // (1 << 23))  # 32 times the result in FP32
         x = torch.ones(shape, dtype=dtype, device=device_of(world), requires_grad=backward)
         kernel = torch.ones(outputs, shape[1], 3, 3, 3, dtype=dtype, device=x.device, requires_grad=backward)
         torch.cuda.reset_peak_memory_stats(x.device)
