@@ -282,8 +282,8 @@ class Step(NamedTuple):
     api: str
     variant: str
     work: Callable[[World], Seen]
-    control: Optional[Callable[[World], Seen]] = None  # the same where it cannot fail: it proves the reference. Steps may share one
-    control_variant: str = ""
+    control: Optional[Callable[[World], Seen]] = None  # the same where it cannot fail: it proves the reference
+    control_variant: str = ""  # steps of an API whose controls have one name share the first one
 
 
 def stepwise(steps: Sequence[Step], after_each: Callable[[], None] = lambda: None) -> Callable[[World], None]:
@@ -291,27 +291,28 @@ def stepwise(steps: Sequence[Step], after_each: Callable[[], None] = lambda: Non
     unchecked."""
 
     def arm(world: World) -> None:
-        right_by: Dict[Any, Optional[bool]] = {}  # of controls
+        right_by: Dict[Tuple[str, str], Optional[bool]] = {}  # of controls
 
-        def observe(step: Step, variant: str, of: Callable[[World], Seen]) -> None:
+        def observe(step: Step, variant: str, of: Callable[[World], Seen], control: Tuple[str, str]) -> None:
             def work() -> Seen:
                 seen = of(world)
                 right, facts = seen if isinstance(seen, tuple) else (seen, {})
                 if of is step.control:
-                    right_by[of] = right
-                elif right_by.get(step.control) is False:
+                    right_by[control] = right
+                elif step.control and right_by.get(control) is False:
                     right = None
                 return right, facts
 
             world.trial.observe(step.api, variant, work, kind_of_text=True)
             after_each()
 
-        for step in steps:
-            if step.control and step.control not in right_by:
-                right_by[step.control] = None
-                observe(step, step.control_variant or step.variant + "_control", step.control)
-        for step in steps:
-            observe(step, step.variant, step.work)
+        named = [(step, (step.api, step.control_variant or step.variant + "_control")) for step in steps]
+        for step, control in named:
+            if step.control and control not in right_by:
+                right_by[control] = None
+                observe(step, control[1], step.control, control)
+        for step, control in named:
+            observe(step, step.variant, step.work, control)
         attempt(world, world.framework.operations[world.framework.next_product], "next")
 
     setattr(arm, "steps", steps)  # run_trials.py check looks at their functions

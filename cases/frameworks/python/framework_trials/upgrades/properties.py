@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any, Callable, Dict, List, Tuple
 
 import torch
@@ -54,22 +55,27 @@ def peak(variant: str, shape: Tuple[int, ...], outputs: int, dtype: torch.dtype,
     return Step(F + "conv3d", variant, work)
 
 
-def form(api: str, variant: str, call: Call, *shapes: Tuple[int, ...]) -> Step:
-    """Strides and type of what the call makes; of a 4D operand by channels."""
+def form(api: str, variant: str, call: Call, *shapes: Tuple[int, ...], dtype: torch.dtype = SINGLE) -> Step:
+    """Strides and type of what the call makes; of a 4D operand by channels. Control: the numbers, by contiguous operands of FP32."""
 
     def work(world: World) -> Seen:
-        operands = [operand(world, *shape) for shape in shapes]
+        operands = [operand(world, *shape, dtype=dtype) for shape in shapes]
         found = call(*(x.to(memory_format=torch.channels_last) if x.dim() == 4 else x for x in operands))
         return None, {"strides": list(found.stride()), "type": str(found.dtype)}
 
-    return Step(api, variant, work)
+    def numbers(world: World) -> Seen:
+        operands = [operand(world, *shape) for shape in shapes]
+        return torch.allclose(call(*operands).cpu().double(), call(*(x.cpu().double() for x in operands)).double(), 1e-2, 1e-2)
+
+    return Step(api, variant, work, None if api == "torch.empty" else numbers)
 
 
 def same_bits(api: str, variant: str, call: Call, *shapes: Tuple[int, ...], deterministic: bool = True) -> Step:
-    """Of five runs; deterministic where that is asked for."""
+    """Of five runs; deterministic where that is asked for. Control: of ones, whose sums are exact in every order."""
 
-    def work(world: World) -> Seen:
-        operands = [torch.randn(shape, generator=generator_of(world)).to(device_of(world)) for shape in shapes]
+    def work(world: World, ones: bool = False) -> Seen:
+        made = (torch.ones(shape) if ones else torch.randn(shape, generator=generator_of(world)) for shape in shapes)
+        operands = [x.to(device_of(world)) for x in made]
         torch.use_deterministic_algorithms(deterministic)
         try:
             first = call(*operands)
@@ -77,7 +83,7 @@ def same_bits(api: str, variant: str, call: Call, *shapes: Tuple[int, ...], dete
         finally:
             torch.use_deterministic_algorithms(False)
 
-    return Step(api, variant + ("_deterministic" if deterministic else ""), work)
+    return Step(api, variant + ("_deterministic" if deterministic else ""), work, partial(work, ones=True))
 
 
 def at(x: torch.Tensor) -> torch.Tensor:
@@ -99,7 +105,7 @@ ARMS: Dict[str, List[Step]] = {
     "conv3d_memory_of_training": [peak(f"fp32_{n}_backward", (1, 32, n, n, n), 16, SINGLE, True) for n in (96, 192)],
     "strides_and_types": [
         form(F + "conv2d", "by_channels", lambda x, k: fn.conv2d(x, k), IMAGES, (4, 8, 3, 3)),
-        form(F + "conv2d", "bf16_by_channels", lambda x, k: fn.conv2d(x.to(BRAIN), k.to(BRAIN)), IMAGES, (4, 8, 3, 3)),
+        form(F + "conv2d", "bf16_by_channels", lambda x, k: fn.conv2d(x, k), IMAGES, (4, 8, 3, 3), dtype=BRAIN),
         form("torch.cat", "by_channels", lambda x, y: torch.cat([x, y], 1), IMAGES, IMAGES),
         form("torch.empty", "like_permuted", lambda x: torch.empty_like(x.permute(2, 0, 1)), (3, 4, 5)),
         form("torch.Tensor.clone", "every_second", lambda x: x[:, ::2].clone(), (3, 8, 5)),
@@ -108,8 +114,8 @@ ARMS: Dict[str, List[Step]] = {
         form("torch.bmm", "of_one_row", lambda x, y: torch.bmm(x, y), (2, 1, 5), (2, 5, 6)),
         form(F + "layer_norm", "by_channels", lambda x: fn.layer_norm(x, (6, 6)), IMAGES),
         form(F + "interpolate", "by_channels", lambda x: fn.interpolate(x, scale_factor=2), IMAGES),
-        form(F + "scaled_dot_product_attention", "fp16", lambda x: fn.scaled_dot_product_attention(*[x.half().transpose(1, 2)] * 3), (2, 8, 6, 16)),
-        form("torch.sum", "int8", lambda x: x.to(torch.int8).sum(1), (3, 4)),
+        form(F + "scaled_dot_product_attention", "fp16", lambda x: fn.scaled_dot_product_attention(*[x.transpose(1, 2)] * 3), (2, 8, 6, 16), dtype=HALF),
+        form("torch.sum", "int8", lambda x: x.sum(1), (3, 4), dtype=torch.int8),
         form("torch.add", "fp16_and_0d_fp32", lambda x: x.half() + x.sum(), (3, 4)),
         form("torch.linalg.solve", "batched", lambda x, y: torch.linalg.solve(x + 40 * torch.eye(4).to(x), y), (2, 4, 4), (2, 4, 3)),
     ],

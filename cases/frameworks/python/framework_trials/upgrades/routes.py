@@ -12,7 +12,7 @@ import pydoc
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import Any, Callable, Dict, Iterator, List, Sequence, Tuple, Union
+from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple, Union
 from unittest.mock import patch
 
 import torch
@@ -211,21 +211,24 @@ ROUTES: Dict[str, Callable[[Op], Op]] = {
     "autocast_bf16": inside(lambda x: torch.autocast(x.device.type, torch.bfloat16)),
     "channels_last": lambda op: lambda *given: op(*by_channels(*given)),
     "cold_caches": compiled,
+    "gradient": gradient,
     "without_cudnn": inside(lambda _: torch.backends.cudnn.flags(enabled=False)),
     "tf32": inside(lambda _: torch.backends.cudnn.flags(enabled=True, allow_tf32=True)),
     "without_tf32": inside(lambda _: torch.backends.cudnn.flags(enabled=True, allow_tf32=False)),
 }
 
 
-# Where the eager call may fail, too, or would leave what the route must not find.
-WITHOUT_CONTROL = ("eager", "compiled_gradient", "cold_caches", "tf32", "without_tf32")
+# Of controls, where it is not the eager call.
+ROUTES_OF_CONTROLS = {"compiled_gradient": "gradient", "tf32": "without_cudnn", "without_tf32": "without_cudnn"}
 
 
-def step(api: str, function: str, given: Given, dtype: str, route: str, oracle: Oracle, named: Dict[str, Any]) -> Step:
-    """Control: the eager call."""
-    words = [function, given.name, dtype]
+def step(api: str, function: str, given: Given, dtype: str, route: str, oracle: Oracle, plain: Optional[Given], named: Dict[str, Any]) -> Step:
+    """Control: the eager call; of `plain` inputs where it may fail, too, or leaves what the route must not find."""
 
-    def work(world: World, route: str = route) -> Seen:
+    def words(route: str, given: Given) -> List[str]:
+        return [function, given.name, dtype, route]
+
+    def work(world: World, route: str = route, given: Given = given) -> Seen:
         op: Any = OWN.get(function) or pydoc.locate(function)
         if op is None:
             raise NotProvoked(f"this PyTorch has no {function}")
@@ -233,22 +236,26 @@ def step(api: str, function: str, given: Given, dtype: str, route: str, oracle: 
         found = ROUTES[route](op)(*(on_device(world, t, TYPES[dtype]) for t in inputs))
         wanted = REFERENCES.get(function, op)(*(t.double() for t in inputs))
         found, wanted = (x[0] if isinstance(x, tuple) else x for x in (found, wanted))
-        return oracle(found, wanted, partial(world.trial.measure, "error over one rounding, " + " ".join([*words, route])))
+        return oracle(found, wanted, partial(world.trial.measure, "error over one rounding, " + " ".join(words(route, given))))
 
-    return Step(api, "_".join([*words[api == function :], route]), work, None if route in WITHOUT_CONTROL else partial(work, route="eager"))
+    other = ROUTES_OF_CONTROLS.get(route, "eager")
+    name, name_of_control = ("_".join(words(*of)[api == function :]) for of in ((route, given), (other, plain or given)))
+    return Step(api, name, work, partial(work, route=other, given=plain or given), name_of_control + "_control" if plain else "")
 
 
 def by_route(
-    functions: str, given: Union[Given, Sequence[Given]], types: str = "fp32", routes: str = "eager", oracle: Oracle = EXACT, api: str = "", **named: Any,
+    functions: str, given: Union[Given, Sequence[Given]], types: str = "fp32", routes: str = "eager", oracle: Oracle = EXACT, api: str = "",
+    plain: Optional[Given] = None, **named: Any,
 ) -> List[Step]:
     """A step for each function, inputs, type and route. A function of OWN is one of torch.compile, or of `api`; of several results the first
     one is looked at."""
     every = itertools.product(functions.split(), [given] if isinstance(given, Given) else given, types.split(), routes.split())
-    return [step(api or ("torch.compile" if f in OWN else f), f, inputs, dtype, route, oracle, named) for f, inputs, dtype, route in every]
+    return [step(api or ("torch.compile" if f in OWN else f), f, inputs, dtype, route, oracle, plain, named) for f, inputs, dtype, route in every]
 
 
 def by_triton(kernel: str, given: Given, dtype: str, *constants: Any, memory: bool = False) -> Step:
-    """A kernel of triton_kernels.py: of many programs that do the same, the last of many launches. `memory`: what a program shares is told."""
+    """A kernel of triton_kernels.py: of many programs that do the same, the last of many launches. `memory`: what a program shares is told.
+    Control: PyTorch in float64."""
     programs, times = 64, 20
 
     def work(world: World) -> Seen:
@@ -264,7 +271,11 @@ def by_triton(kernel: str, given: Given, dtype: str, *constants: Any, memory: bo
                 made = getattr(kernels, kernel)[(programs,)](*there, found, *constants, num_warps=4)
         return same(found, wanted.expand_as(found)), {"result": f"{made.metadata.shared} bytes shared"} if memory else {}
 
-    return Step("triton.jit", "_".join(map(str, (kernel, given.name, dtype, *constants))), work)
+    def by_torch(world: World) -> Seen:
+        inputs, reference = given.make(world), REFERENCES[kernel]
+        return same(reference(*(on_device(world, t, torch.double) for t in inputs)), reference(*inputs))
+
+    return Step("triton.jit", "_".join(map(str, (kernel, given.name, dtype, *constants))), work, by_torch)
 
 
 # ---- rows ----
@@ -277,17 +288,21 @@ CALLS: List[Tuple[str, Given, Dict[str, Any]]] = [
     (F + "mse_loss", whole((64, 64), (64, 64)), {}), ("torch.sum", whole((64, 100)), {"dim": -1}),
 ]
 NANS, NEGATIVE = Given("nan_values", nan_values), Given("negative_nan_values", lambda world: nan_values(world, -NAN))
+by_values = partial(by_route, types=ALL, plain=Given("values", partial(nan_values, nan=0)))
 
 ARMS: Dict[str, List[Step]] = {
-    "denormals": [each for given, oracle in [(denormals(exponent), partial(kept, exponent == -149)) for exponent in (-126, -149)] for each in (
-        *by_route("torch.clone", given, oracle=oracle), *by_route("torch.add", given, oracle=oracle, other=0),
-        *by_route("torch.mul", given, oracle=oracle, other=1), *by_route("by_one", given, oracle=oracle, api="torch.mm"))],
-    "nan_in_a_row": by_route("torch.matmul torch.bmm", Given("nan_row", nan_row), BOTH),
-    "nan_and_beta_0": by_route("torch.addmm", Given("nan_sum", lambda world: (torch.full((65, 80), NAN), *CALLS[0][1].make(world))), BOTH, beta=0),
+    "denormals": [each for exponent in (-126, -149)
+                  for by in [partial(by_route, given=denormals(exponent), oracle=partial(kept, exponent == -149), plain=whole((32, 32)))]
+                  for each in (*by("torch.clone"), *by("torch.add", other=0), *by("torch.mul", other=1), *by("by_one", api="torch.mm"))],
+    "nan_in_a_row": by_route("torch.matmul torch.bmm", Given("nan_row", nan_row), BOTH, plain=whole((2, 65, 96), (2, 96, 80))),
+    "nan_and_beta_0": by_route(
+        "torch.addmm", Given("nan_sum", lambda world: (torch.full((65, 80), NAN), *CALLS[0][1].make(world))), BOTH,
+        plain=whole((65, 80), (65, 96), (96, 80)), beta=0),
     "nan_wins": [
-        *by_route("torch.amax torch.argmax torch.cummax", NANS, ALL, dim=-1), *by_route("torch.clamp", NANS, ALL, min=1, max=9),
-        *by_route("torch.sort", [NANS, NEGATIVE], ALL, dim=-1), *by_route("torch.topk", [NANS, NEGATIVE], ALL, k=2)],
-    "rows_of_infinity": by_route("torch.softmax torch.logsumexp", Given("infinite_rows", infinite_rows), BOTH, dim=-1),
+        *by_values("torch.amax torch.argmax torch.cummax", NANS, dim=-1), *by_values("torch.clamp", NANS, min=1, max=9),
+        *by_values("torch.sort", [NANS, NEGATIVE], dim=-1), *by_values("torch.topk", [NANS, NEGATIVE], k=2)],
+    "rows_of_infinity": by_route("torch.softmax torch.logsumexp", Given("infinite_rows", infinite_rows), BOTH, plain=Given(
+        "finite_rows", lambda world: (infinite_rows(world)[0][1:2],)), dim=-1),
     "compiled_fp8_cast": [
         *by_route("fp8_by_the_largest", Given("around_448", around_448), routes="compiled"),
         *by_route("fp8", Given("beyond_448", lambda _: (torch.tensor([465.0, 480, INF]),)), routes="compiled", oracle=REPORTED)],
@@ -304,24 +319,23 @@ ARMS: Dict[str, List[Step]] = {
     "autocast": [each for function, given, named in CALLS for each in by_route(
         function, given, routes="autocast_fp16 autocast_bf16", oracle=WITH_TYPE, **named)],
     "streams_of_threads": by_route("torch.mm", Given("few_ones", few_ones), "bf16", "threaded"),
-    "int8_product": by_route("torch._int_mm", [whole((rows, 64), (64, 48)) for rows in (32, 33, 17, 16)], "int8"),
+    "int8_product": by_route("torch._int_mm", [whole((rows, 64), (64, 48)) for rows in (32, 33, 17, 16)], "int8", plain=whole((64, 64), (64, 48))),
     "linear_rounding": by_route(F + "linear", [random((rows, k), (n, k), (n,)) for rows, k, n in (
-        (500, 1536, 2048), (500, 1536, 8960), (500, 8960, 1536), (16, 8960, 1536))], "bf16", oracle=near),
+        (500, 1536, 2048), (500, 1536, 8960), (500, 8960, 1536), (16, 8960, 1536))], "bf16", oracle=near, plain=random((64, 64), (64, 64), (64,))),
     "eigenvectors": by_route("eigenvectors", [whole((batch, n, n), (batch, n, n)) for batch, n in ((1, 40), (512, 40), (8, 17), (2, 40))],
-                             oracle=IN_64THS, api="torch.linalg.eigh"),
+                             oracle=IN_64THS, api="torch.linalg.eigh", plain=whole((1, 4, 4), (1, 4, 4))),
     "unimodular": [
-        *by_route("torch.linalg.inv torch.linalg.det", [matrix(n) for n in (32, 33, 512)], oracle=IN_64THS),
-        *by_route("torch.linalg.solve", [system(n) for n in (32, 33, 512)], oracle=IN_64THS)],
+        *by_route("torch.linalg.inv torch.linalg.det", [matrix(n) for n in (32, 33, 512)], oracle=IN_64THS, plain=matrix(4)),
+        *by_route("torch.linalg.solve", [system(n) for n in (32, 33, 512)], oracle=IN_64THS, plain=system(4))],
     "triton_three_dots": [by_triton("three_dots", Given("bits", lambda world: [
         small_integers(world, rows, 128).abs() % 2 for rows in (64, 32)]), "bf16", 64, 128, 32)],
     "triton_from_registers": [by_triton("from_registers", whole((64, 64 * parts), (64 * parts, 64)), "bf16", 64, parts, "tf32") for parts in (1, 8)],
     "triton_tf32x3": [by_triton("from_registers", whole((n, n), (n, n)), "fp32", n, 1, "tf32x3", memory=True) for n in (32, 64)],
     "triton_fp8_padded": [by_triton("padded", whole((rows, 32)), "e4m3", rows, 32) for rows in (32, 24)],
-    "no_compiler": by_route("torch.bmm", whole((1, 32, 1), (1, 1, 7)), routes="cold_caches"),
-    "cold_caches": by_route("torch.bmm", whole((1, 32, 1), (1, 1, 7)), routes="cold_caches"),
+    **{name: by_route("torch.bmm", whole((1, 32, 1), (1, 1, 7)), routes="cold_caches", plain=CALLS[1][1]) for name in ("no_compiler", "cold_caches")},
     "no_cudnn": by_route(F + "conv2d", IMAGES, routes="without_cudnn", padding=1),
     "channels_last": by_route(F + "conv2d", [whole((2, 64, 33, 33), (32, 64, 3, 3)), whole((2, 3, 64, 64), (8, 3, 3, 3))], ALL, "channels_last", padding=1),
     "conv3d_tf32": [each for n, channels, stride in ((8, 8, 1), (9, 16, 2), (16, 64, 1), (17, 32, 1), (31, 16, 1), (32, 32, 2), (33, 16, 1))
                     for each in by_route(F + "conv3d", whole((2, channels, 8, n, n), (16, channels, 3, 3, 3)), routes="tf32 without_tf32",
-                                         stride=stride, padding=1)],
+                                         plain=whole((1, 4, 4, 4, 4), (4, 4, 3, 3, 3)), stride=stride, padding=1)],
 }

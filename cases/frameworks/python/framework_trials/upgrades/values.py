@@ -107,10 +107,13 @@ def on_device(world: World, numbers: Tensor, dtype: torch.dtype) -> Tensor:
 
 # ---- attention ----
 
+PLAIN = (64, 64, 64)
+
 
 def attention(backend: str, extents: Tuple[int, int, int], score: float = 0.0, left: Optional[int] = None, bias: str = "") -> Step:
     """Forward and backward, of queries, keys and width in BF16; every score is `score`. A mask leaves so many keys of the fourth row, and all
-    of others; or there is a "bias" of numbers, or a "trained_bias", which has a gradient. Warnings of PyTorch say why it has no kernel."""
+    of others; or there is a "bias" of numbers, or a "trained_bias", which has a gradient. Warnings of PyTorch say why it has no kernel.
+    Control: none of these, and extents of 64."""
     rows, keys, width = extents
     words = [backend, called([extents]), *(str(score) if score else "").split(), *([] if left is None else [f"mask_{left}"]), *bias.split()]
 
@@ -149,7 +152,8 @@ def attention(backend: str, extents: Tuple[int, int, int], score: float = 0.0, l
         result = "NaN" if bool(row.isnan().all()) else "numbers" if bool(row.any()) else "zeros"
         return close(world, [(found[0][:, :, 4:], wanted[0][:, :, 4:], bands[0])]), {"result": result}
 
-    return Step("torch.nn.functional.scaled_dot_product_attention", "_".join(words), work)
+    control = None if extents == PLAIN else attention(backend, PLAIN).work
+    return Step("torch.nn.functional.scaled_dot_product_attention", "_".join(words), work, control, f"{backend}_{called([PLAIN])}_control")
 
 
 EXTENTS, ODD, SQUARE = [(128, 128, 64), (157, 403, 8), (157, 403, 96), (157, 403, 256), (157, 6404, 64)], (157, 403, 128), (192, 192, 64)
