@@ -110,6 +110,8 @@ TEST_F(python, tells_the_versions_of_packages_and_where_cublas_is) {
   write("cupy_cuda13x-14.2.0.dist-info/METADATA",
         "Metadata-Version: 2.1\nName: cupy-cuda13x\nVersion: 14.2.0\n");
   write("other-1.0.dist-info/METADATA", "Metadata-Version: 2.1\nName: other\nVersion: 1.0\n");
+  write("triton-3.dist-info/METADATA", "Metadata-Version: 2.1\nName: triton\n");
+  write("jax-1.dist-info/RECORD", "");
   write("nvidia_cublas-13.1.dist-info/METADATA",
         "Metadata-Version: 2.1\nName: nvidia-cublas\nVersion: 13.1\n");
   write("nvidia_cublas-13.1.dist-info/RECORD", "nvidia/cu13/lib/libcublas.so.13,,\n");
@@ -296,6 +298,28 @@ TEST_F(python_with_libraries, tells_those_that_the_import_mapped) {
   EXPECT_GT(libraries.front()["build_id"].get<std::string>().size(), 4U);
 }
 
+TEST_F(python_with_libraries, tells_one_at_a_path_that_is_no_utf_8) {
+  library("pack\xff/torch/libcublas.so.13");
+  fake_torch(
+      "__version__ = '2.14.1'\nimport ctypes\n"
+      "ctypes.CDLL(__file__.replace('__init__.py', 'libcublas.so.13'))\n",
+      "pack\xff");
+  setenv("PYTHONPATH", (folder.path() / "pack\xff").c_str(), 1);
+  EXPECT_EQ(environment().identity("pytorch")["libraries"],
+            nlohmann::json::array({folder.path().string() + "/pack?/torch/libcublas.so.13"}));
+}
+
+TEST_F(python, whose_assembler_cannot_start_says_its_triton) {
+  release("pack", "2.14.1", "");
+  write("pack/triton/__init__.py", "__version__ = '3.8.0'\n");
+  script("pack/triton/backends/nvidia/bin/ptxas", "no program");
+  setenv("PYTHONPATH", (folder.path() / "pack").c_str(), 1);
+  const auto found = environment();
+  EXPECT_EQ(found.identity("pytorch").value("triton", ""), "3.8.0");
+  EXPECT_THAT(found.doubts(),
+              testing::ElementsAre(HasSubstr(": torch 2.14.1 does not say its ptxas: OSError: ")));
+}
+
 TEST_F(python_with_libraries, has_what_a_library_refuses_to_say) {
   fake_torch(
       "__version__ = '2.14.1'\nclass backends:\n    class cudnn:\n        def version():\n"
@@ -323,7 +347,9 @@ TEST_F(python, that_has_other_packages_than_the_imported_one_pins_is_doubted) {
       "Requires-Dist: triton (==3.8.0) ; python_version >= '3.8' and extra != 'x'\n"
       "Requires-Dist: cuda-toolkit[cublas,nvtx]==13.0.2\nRequires-Dist: there==1.0\n"
       "Requires-Dist: absent==1; sys_platform == 'win32'\nRequires-Dist: absent==1; python_version < '3.2'\n"
-      "Requires-Dist: extra==1; extra == 'more'\nRequires-Dist: absent>=1\nRequires-Dist: absent===1\n");
+      "Requires-Dist: extra==1; extra == 'more'\nRequires-Dist: absent>=1\nRequires-Dist: absent===1\n"
+      "Requires-Dist: nvidia-nvtx<=12,>=12\nRequires-Dist: triton~=3.8; python_version == '3.12.*'\n"
+      "Requires-Dist: absent==2; python_version ~= '3.8'\nRequires-Dist: there<1\n");
   package("nvidia-cudnn-cu13", "9.19.0.56", "");
   package("there", "1", "");
   package("cuda-toolkit", "13.0.2",
@@ -332,10 +358,11 @@ TEST_F(python, that_has_other_packages_than_the_imported_one_pins_is_doubted) {
   package("nvidia-cublas", "13.10.0.1", "");
   package("nvidia-nvtx", "13.0.85", "");
   const auto found = environment();
-  EXPECT_EQ(
-      found.identity("pytorch")["unmet"],
-      (nlohmann::json{"nvidia-cudnn-cu13==9.24.0.1: 9.19.0.56 is installed", "triton==3.8.0: not installed",
-                      "nvidia-cublas==13.1.*: 13.10.0.1 is installed"}));
+  EXPECT_EQ(found.identity("pytorch")["unmet"],
+            (nlohmann::json{"nvidia-cudnn-cu13==9.24.0.1: 9.19.0.56 is installed",
+                            "triton==3.8.0: not installed", "nvidia-cublas==13.1.*: 13.10.0.1 is installed",
+                            "absent===1: not installed", "nvidia-nvtx<=12,>=12: 13.0.85 is installed",
+                            "absent==2: not understood: not installed; python_version ~= '3.8'"}));
   EXPECT_THAT(found.doubts(),
               testing::ElementsAre(HasSubstr(": torch 2.14.1+cu130 runs with other packages than it pins: "
                                              "nvidia-cudnn-cu13==9.24.0.1: 9.19.0.56 is installed; ")));

@@ -11,7 +11,7 @@ import re
 import subprocess
 import sys
 from importlib import metadata
-from typing import Any, Dict, List, Optional
+from typing import Any, Dict, Iterator, List, Optional, Tuple
 
 from framework_trials.protocol import SetUpFailed, mapped_files
 from framework_trials.tables import FAMILIES, table_of
@@ -20,8 +20,20 @@ OWN = r"lib(?:torch|c10|jax|xla)\w*|xla_\w+"  # their versions are the framework
 LIBRARY = re.compile(rf"({OWN}|lib(?:cublas|cudart|cudnn|cufft|cupti|curand|cusolver|cusparse|nccl|nvJitLink|nvrtc|nvshmem)\w*)\.so(?:\.\d+)?")
 
 
+PACKAGES = (*FAMILIES.values(), "triton", "jaxlib", "numpy")
+PREFIXES = ("nvidia-", "cupy", "jax-cuda", "cuda-")
+
+
+def matters(package: str) -> bool:
+    return package in PACKAGES or package.startswith(PREFIXES)
+
+
 class Refusal(str):
-    """What an attribute raised in place of a value."""
+    """What was raised in place of a value."""
+
+    @classmethod
+    def of(cls, error: Exception) -> "Refusal":
+        return cls(f"{type(error).__name__}: {error}"[:120])
 
 
 def value_of(words: str) -> str:
@@ -35,7 +47,7 @@ def value_of(words: str) -> str:
     except AttributeError:
         return ""
     except Exception as error:  # pylint: disable=broad-except
-        return Refusal(f"{type(error).__name__}: {error}"[:120])
+        return Refusal.of(error)
     if isinstance(value, tuple):
         value = ".".join(map(str, value))
     return str(value) if isinstance(value, (str, int)) else ""
@@ -62,13 +74,16 @@ def triton() -> Dict[str, str]:
     found = {"triton": value_of("triton.__version__")}
     ptxas = os.environ.get("TRITON_PTXAS_PATH") or os.path.join(os.path.dirname(package.__file__ or ""), "backends/nvidia/bin/ptxas")
     if os.access(ptxas, os.X_OK):
-        said = subprocess.run([ptxas, "--version"], stdin=subprocess.DEVNULL, capture_output=True, timeout=10, check=False).stdout.decode(errors="replace")
-        found["ptxas"] = (re.findall(r"\bV([\d.]+)", said) or [""])[0]
+        try:
+            said = subprocess.run([ptxas, "--version"], stdin=subprocess.DEVNULL, capture_output=True, timeout=10, check=False).stdout.decode(errors="replace")
+            found["ptxas"] = (re.findall(r"\bV([\d.]+)", said) or [""])[0]
+        except (OSError, subprocess.SubprocessError) as error:
+            found["ptxas"] = Refusal.of(error)
     return found
 
 
-def applies(marker: str, extra: str) -> bool:
-    """Whether a requirement with this marker is one of this interpreter. No package that evaluates markers is in each environment."""
+def applies(marker: str, extra: str) -> Optional[bool]:
+    """Whether a requirement with this marker is one of this interpreter; None: not understood. No package that evaluates markers is in each environment."""
     values = {
         "extra": extra,
         "os_name": os.name,
@@ -76,45 +91,87 @@ def applies(marker: str, extra: str) -> bool:
         "platform_system": platform.system(),
         "platform_machine": platform.machine(),
         "platform_python_implementation": platform.python_implementation(),
+        "implementation_name": sys.implementation.name,
         "python_version": sys.version_info[:2],
+        "python_full_version": sys.version_info[:3],
     }
     versions = re.sub(r"""(['"])(\d+(?:\.\d+)*)\1""", lambda version: f"({version.group(2).replace('.', ',')},)", marker)
+    if re.search(r"""['"]\d""", versions):  # as "3.12.*"
+        return None
     try:
         return bool(eval(versions or "True", {"__builtins__": {}}, values))  # pylint: disable=eval-used  # of a package that is imported
     except Exception:  # pylint: disable=broad-except
-        return False
+        return None
+
+
+def plain(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def named(*path: str) -> Iterator[Tuple[str, metadata.Distribution]]:
+    """What the metadata in `path`, or on sys.path, have. Without folders that an uninstallation left."""
+    for distribution in metadata.distributions(path=list(path) or sys.path):
+        try:
+            name, version = (distribution.metadata[key] for key in ("Name", "Version"))
+        except (KeyError, OSError, TypeError, ValueError):
+            continue
+        if name and version:
+            yield plain(name), distribution
 
 
 def distributions(*path: str) -> Dict[str, metadata.Distribution]:
-    """By name. Where two folders of sys.path, or of `path`, have a package, the first one: what an import finds."""
-    found: Dict[str, metadata.Distribution] = {}
-    for distribution in metadata.distributions(path=list(path) or sys.path):
-        found.setdefault(re.sub(r"[-_.]+", "-", distribution.metadata["Name"] or "").lower(), distribution)
-    return found
+    """By name. Where two folders have a package, the first one: what an import finds."""
+    return dict(reversed([*named(*path)]))
 
 
 def is_version(installed: str, pin: str) -> bool:
     if pin.endswith(".*"):
         return (installed + ".").startswith(pin[:-1])
-    plain = [re.sub(r"(\.0)+$", "", version) for version in (installed if "+" in pin else installed.split("+")[0], pin)]
-    return plain[0] == plain[1]
+    both = [re.sub(r"(\.0)+$", "", version) for version in (installed if "+" in pin else installed.split("+")[0], pin)]
+    return both[0] == both[1]
+
+
+def numbers(version: str) -> Tuple[List[int], str]:
+    """2, 1 and "rc1" of "2.1.0rc1+cu130"."""
+    said = re.match(r"\d+(?:\.\d+)*", version)
+    found = said.group() if said else ""
+    return [int(number) for number in re.sub(r"(\.0)+$", "", found).split(".") if number], version[len(found) :].split("+")[0]
+
+
+def meets(installed: str, pin: str) -> Optional[bool]:
+    """Whether the version is in all of ">=1,<2". None: not understood, as the order of 1.0 and 1.0rc1."""
+    answers: List[Optional[bool]] = []
+    for one in re.sub(r"~=(([\d.]+)\.\w+)", r">=\1,==\2.*", pin).split(","):
+        parts = re.match(r"(===?|!=|[<>]=?)([\w.+*]+)$", one)
+        operator, version = parts.groups() if parts else ("", "")
+        (left, behind), (right, of) = numbers(installed), numbers(version)
+        if operator in ("==", "===", "!="):
+            answers.append(is_version(installed, version) == ("!" not in operator))
+        elif not operator or (left == right and (behind or of)):
+            answers.append(None)
+        else:
+            answers.append("=" in operator if left == right else (left < right) == ("<" in operator))
+    return False if False in answers else None if None in answers else True
 
 
 def unmet(distribution: metadata.Distribution, extras: Optional[List[str]] = None) -> List[str]:
-    """A text for each exact pin that what this interpreter finds differs from. Pins of a package that is pinned with extras, too: it has no files."""
+    """One text for each exact pin, and for each range of a package that matters, that is not met or not understood. Pins of a package that is pinned with extras, too: it has no files."""
     wrong, installed = [], distributions()
     for requirement in distribution.requires or []:
-        parts = re.match(r"([\w.-]+)\s*(?:\[(.*?)\])?\s*\(?(?:[^;]*,)?\s*==\s*([\w.+!*]+)[^;]*(?:;(.*))?$", requirement)
-        if not parts or not any(applies((parts.group(4) or "").strip(), extra) for extra in extras or [""]):
+        parts = re.match(r"([\w.-]+)\s*(?:\[(.*?)\])?\s*\(?([~=!<>][^;()]*)\)?\s*(?:;(.*))?$", requirement)
+        name, of, pin, marker = (re.sub(r"\s+", " ", part or "").strip() for part in parts.groups()) if parts else ("", "", "", "")
+        pin, found = pin.replace(" ", ""), installed.get(plain(name))
+        exact = "==" in pin
+        if not (exact or (found and matters(plain(name)))):
             continue
-        name, pin = parts.group(1), parts.group(3)
-        found = installed.get(re.sub(r"[-_.]+", "-", name).lower())
-        if found is None:
-            wrong.append(f"{name}=={pin}: not installed")
-        elif not is_version(found.version, pin):
-            wrong.append(f"{name}=={pin}: {found.version} is installed")
-        if found and parts.group(2) and extras is None:
-            wrong += unmet(found, re.split(r"\s*,\s*", parts.group(2)))
+        perhaps = re.findall(r"jax-(cuda\d+)-plugin", plain(name)) if found else []  # JAX does not say with which extra it was installed
+        needed = {applies(marker, extra) for extra in (extras or ["", *perhaps])}
+        met = meets(found.version, pin) if found else False
+        if needed != {False} and not met:
+            unsure = "not understood: " if met is None or True not in needed else ""
+            wrong.append(f"{name}{pin}: {unsure}{found.version + ' is' if found else 'not'} installed{'; ' + marker if unsure and marker else ''}")
+        if needed != {False} and found and of and extras is None:
+            wrong += unmet(found, re.split(r"\s*,\s*", of))
     return wrong
 
 
@@ -137,7 +194,7 @@ def identity(family: str, metadata_say: str) -> Dict[str, Any]:
         except ImportError:
             pass  # it need not be there
         except Exception as error:  # pylint: disable=broad-except
-            found["triton"] = Refusal(f"{type(error).__name__}: {error}"[:120])
+            found["triton"] = Refusal.of(error)
     if metadata_say and found["version"] and metadata_say.split("+")[0] != found["version"].split("+")[0]:
         found["metadata"] = metadata_say
     found["refused"] = [name for name, value in found.items() if isinstance(value, Refusal)]
@@ -150,11 +207,11 @@ def identity(family: str, metadata_say: str) -> Dict[str, Any]:
             others.append(folder)
     mixed = [path for path in libraries if path.startswith(tuple(folder + "/" for folder in others))]
     if mixed:
-        raise ImportError(f"{printable(file)} is imported, and {mixed[0]} of another {package} is in the process")
+        raise ImportError(f"{printable(file)} is imported, and {printable(mixed[0])} of another {package} is in the process")
     if others:
         found["shadowed"] = [printable(folder) for folder in others]
     found["file"] = printable(file)
-    found["libraries"] = [path for path, name in libraries.items() if not re.match(OWN, name)]
+    found["libraries"] = [printable(path) for path, name in libraries.items() if not re.match(OWN, name)]
     ours = [sys.modules["triton"].__file__ or file] if family == "pytorch" and "triton" in sys.modules else []
     places = [os.stat(path) for path in (file, *libraries, *ours)]
     found["inodes"] = " ".join(sorted({f"{place.st_dev}:{place.st_ino}" for place in places}))
@@ -171,7 +228,7 @@ def require(family: str, expected: Optional[Dict[str, Any]], used: bool = False)
             raise SetUpFailed(f"{name} of the imported {FAMILIES[family]} is {value!r}, and the stack says {expected.get(name, '')!r}")
     if not used or "LD_PRELOAD" in os.environ:
         return
-    libraries, known = mapped(), expected["libraries"]
+    libraries, known = {printable(path): name for path, name in mapped().items()}, expected["libraries"]
     there = {name for path, name in libraries.items() if path in known}
     names = {match.group() for match in (LIBRARY.match(os.path.basename(path)) for path in known) if match}
     for path, name in libraries.items():

@@ -29,8 +29,8 @@ class SetUpFailed(Exception):
 
 def mapped_files(name: str) -> List[str]:
     """Files in this process whose paths have the name."""
-    with open("/proc/self/maps", encoding="utf-8", errors="replace") as maps:
-        return sorted({line.split(maxsplit=5)[-1].rstrip("\n") for line in maps if name in line})
+    with open("/proc/self/maps", "rb") as maps:
+        return sorted({line.split(maxsplit=5)[-1] for line in os.fsdecode(maps.read()).split("\n") if name in line})
 
 
 def error_of_shared_runtime() -> str:

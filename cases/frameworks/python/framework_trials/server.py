@@ -13,17 +13,12 @@ import platform
 import signal
 import sys
 import traceback
-from importlib import metadata
 from types import ModuleType
 from typing import Any, Dict, List, Optional, Set
 
 from framework_trials import cells, driver, identity, injection
 from framework_trials.protocol import REPORT_FD, NotProvoked, SetUpFailed, Trial
 from framework_trials.tables import FAMILIES, arms_of
-
-# Packages that matter: these, and all with these prefixes.
-PACKAGES = (*FAMILIES.values(), "triton", "jaxlib", "numpy")
-PREFIXES = ("nvidia-", "cupy", "jax-cuda", "cuda-")
 
 
 def tie_to_parent() -> None:
@@ -43,15 +38,14 @@ def tell(found: Any) -> None:
 
 
 def packages() -> Dict[str, str]:
-    found = identity.distributions().items()
-    return {name: each.version for name, each in sorted(found) if name in PACKAGES or name.startswith(PREFIXES)}
+    return {name: each.version for name, each in sorted(identity.distributions().items()) if identity.matters(name)}
 
 
 def cublas_folder() -> str:
     """Where the environment has a cuBLAS of its own: of a wheel, else of conda; empty where it has none: the system's is found by the loader."""
     places = []
-    for distribution in metadata.distributions():
-        if (distribution.metadata["Name"] or "").lower().replace("_", "-").startswith("nvidia-cublas"):
+    for name, distribution in identity.named():
+        if name.startswith("nvidia-cublas"):
             for file in distribution.files or []:
                 if file.name.startswith("libcublas.so"):
                     places.append(str(distribution.locate_file(file).parent))
