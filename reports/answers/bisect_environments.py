@@ -8,11 +8,11 @@ import json
 import os
 import re
 import shutil
+import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from importlib import metadata
 from pathlib import Path
 from typing import Any, Optional, cast
 
@@ -25,7 +25,12 @@ from processes import run as run_process
 
 IMPORT_LIMIT, ANSWER_LIMIT = 30.0, 20.0  # seconds
 FAMILIES = {"torch": "pytorch", "jax": "jax", "cupy": "cupy"}
-TRIALS = Path(__file__).resolve().parents[2] / "cases/frameworks/python"
+TRIALS = Path(__file__).resolve().parents[1] / "frameworks"  # where it is installed
+if not TRIALS.is_dir():
+    TRIALS = TRIALS.parents[1] / "cases/frameworks/python"
+sys.path.append(str(TRIALS))
+from framework_trials.identity import named
+
 PROBE = r"""
 import sys
 sys.path[:1] = [p for p in sys.path[:1] if p]
@@ -108,7 +113,7 @@ class Environments(Source):
         """By metadata: an import may take long, and tells whether they are right only where the release is tried."""
         sites = [*folder.glob("lib*/python3*/site-packages")]
         sites += [site / line for site in sites for file in site.glob("*.pth") for line in file.read_text(errors="replace").splitlines()]
-        found = (of.version for of in metadata.distributions(path=[*map(str, sites)]) if without_cuda(of.metadata["Name"] or "") == without_cuda(self.package))
+        found = (of.version for name, of in named(*map(str, [folder, *sites])) if without_cuda(name) == without_cuda(self.package))
         return next(found, "").partition("+")[0]
 
     def _list_index(self, options: dict[str, Any]) -> None:

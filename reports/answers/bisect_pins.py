@@ -14,7 +14,7 @@ from typing import Any, cast
 
 import asked
 from asked import Refused, one_line, say
-from bisect_environments import ANSWER_LIMIT, FAMILIES, Environment, Environments, InEnvironments, without_cuda
+from bisect_environments import ANSWER_LIMIT, FAMILIES, TRIALS, Environment, Environments, InEnvironments, without_cuda
 from bisect_releases import EXIT_RANGE, Release, search
 from bisection import BAD, GOOD
 from processes import in_child
@@ -22,15 +22,15 @@ from processes import run as run_process
 
 # What is installed, the first of each name on the path.
 LIST = r"""
-import importlib.util, json, os, re, sys
-from importlib import metadata
-sites = [p for p in sys.path if p and os.path.isdir(p) and any(n.endswith(("-info", ".egg-info")) for n in os.listdir(p))]
+import importlib.util, json, re, sys
+sys.path.append(sys.argv[1])
+from framework_trials.identity import distributions
 found = {}
-for of in metadata.distributions(path=sites):
+for name, of in distributions().items():
     files = [str(f) for f in of.files or []]
     compiled = [importlib.util.cache_from_source(f) for f in files if f.endswith(".py")]  # in no RECORD if an import wrote it; files of wheels may all have one time
     requires = [re.match(r"[\w.-]*", need)[0] for need in of.requires or []]
-    found.setdefault(re.sub("[-_.]+", "-", of.metadata["Name"] or "").lower(), [of.version, str(of.locate_file("")), files + compiled, requires])
+    found[name] = [of.version, str(of.locate_file("")), files + compiled, requires]
 print("\n" + json.dumps(["%d.%d" % sys.version_info[:2], found]))
 """
 
@@ -106,7 +106,7 @@ class PinSource(Environments):
 
     def _list(self, environment: Environment) -> Any:
         self.require_python(environment)
-        said = run_process([environment.python, "-c", LIST], ANSWER_LIMIT, self.stop, environment.variables(), 1 << 28)
+        said = run_process([environment.python, "-c", LIST, TRIALS], ANSWER_LIMIT, self.stop, environment.variables(), 1 << 28)
         try:
             return json.loads(said.out.split(b"\n")[-2])
         except (ValueError, IndexError):

@@ -110,7 +110,7 @@ def plain(name: str) -> str:
 
 def named(*path: str) -> Iterator[Tuple[str, metadata.Distribution]]:
     """What the metadata in `path`, or on sys.path, have. Without folders that an uninstallation left."""
-    for distribution in metadata.distributions(path=list(path) or sys.path):
+    for distribution in metadata.distributions(path=[folder for folder in path or sys.path if folder]):
         try:
             name, version = (distribution.metadata[key] for key in ("Name", "Version"))
         except (KeyError, OSError, TypeError, ValueError):
