@@ -128,9 +128,11 @@ class Environments(Source):
         self._keep_in(options, "environments")
 
     def fetching(self, version: str, into: Path) -> Iterator[Sequence[str | Path]]:
-        """Without pip in it, so that it can be renamed: no file of it has its path."""
+        """Without pip and activate, which have its path: it is renamed."""
         python = program_path("python3")
         yield [python, "-m", "venv", "--without-pip", into]
+        for activate in into.glob("bin/[Aa]ctivate*"):
+            activate.unlink()
         (site,) = into.glob("lib/python3*/site-packages")
         yield [python, "-m", "pip", "--disable-pip-version-check", "install", "--quiet", "--no-warn-script-location", "--only-binary=:all:", "--target", site, f"{self.what}=={version}"]
 

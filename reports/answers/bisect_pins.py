@@ -120,6 +120,7 @@ class PinSource(Environments):
             return mixture
         if self.linked < 0 and self.room.stat().st_dev != mixture.folder.stat().st_dev:  # type: ignore[union-attr]
             say(f"bisect: {self.room} is on another file system than {mixture.folder}: files are copied, and arms find two copies of libraries; set TMPDIR to a folder beside it")
+        self.linked = -1  # until all is there
         shutil.rmtree(mixture.path, ignore_errors=True)
         for name, package in self.packages.items():
             for file, there in package.files[1 - mixture.base if name in mixture.swapped else mixture.base].items():
@@ -179,8 +180,8 @@ class Swapping(InEnvironments):
         self.source.all.append(Mixture(f"bad with the old {' and '.join(self.suspects)}", folder=self.source.folders[1], base=1, swapped=tuple(self.suspects)))
         which = len(self.source.all) - 1
         like = self._decide(which, test)
-        said = {GOOD: "bad with the old one is good", BAD: "bad with the old one is bad, too: other packages cause it without it"}.get(like or "", f"bad with the old one says nothing: {self.tried[which].why or self.tried[which].result}")
-        self.report.changes[-1] = self.report.changes[-1]._replace(said=f"{self.report.changes[-1].said}; {said}")
+        stays = {GOOD: "is good", BAD: "stays bad"}.get(like or "", f"says nothing ({self.tried[which].why or self.tried[which].result})")
+        self.report.changes[-1] = self.report.changes[-1]._replace(said=f"{self.report.changes[-1].said}; BAD {stays} with the old {' and '.join(self.suspects)}")
         self.print()
         return EXIT_RANGE if len(self.suspects) > 1 else 0
 
@@ -190,8 +191,11 @@ class Swapping(InEnvironments):
         said = f"BROKE: {self._change_of(self.suspects)} causes it" if len(self.suspects) == 1 else f"BROKE: one of these causes it, or several do: {self._change_of(self.suspects)}"
         if not self.suspects:
             before, said = [], "BROKE: no package causes it whose versions differ: look at files outside of packages, at builds of one version, and at Python"
+        said += f" if {' and '.join(before)} {'is' if len(before) == 1 else 'are'} new, too" if before else ""
+        gone = [name for name in self.source.order if not self.source.packages[name].versions[1]]
+        said += f"; {' and '.join(gone)}, which BAD lacks, could be imported in mixtures, and may be the cause" if gone else ""
         super()._add_change()
-        self.report.changes[-1] = self.report.changes[-1]._replace(said=said + (f", with the new {', '.join(before)}" if before else ""))
+        self.report.changes[-1] = self.report.changes[-1]._replace(said=said)
 
     def _change_of(self, names: Iterable[str]) -> str:
         return ", ".join(f"{name} {self.source.packages[name].version(0)} -> {self.source.packages[name].version(1)}" for name in names)

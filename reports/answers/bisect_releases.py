@@ -229,38 +229,30 @@ class Source:
         return self.all[which]
 
     def _fetch(self, version: str, folder: Path) -> None:
-        """Beside its folder, which is there when all of it is. Nothing is left where it fails or is interrupted."""
+        """Its folder is there when all of it is. Nothing but a lock is left where it fails or is interrupted."""
         beside = folder.parent / f".fetching-{folder.name}"
-        pair, limit, said = beside / "pair", time.monotonic() + FETCH_LIMIT, False
         with ExitStack() as at_end:
-            while True:  # another process may fetch into this folder, which that one removes at its end
-                beside.mkdir(parents=True, exist_ok=True)
-                try:
-                    lock = open(beside / ".lock", "w", encoding="ascii")
-                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    at_end.callback(lock.close)
-                    break
-                except FileNotFoundError:
-                    pass
-                except BlockingIOError:
-                    lock.close()
-                    if not said:
-                        say(f"bisect: another process fetches into {beside}: waiting for its end")
-                    said = True
-                if time.monotonic() > limit:
-                    raise Refused(f"{beside}: another process fetches into it, and does not end")
-                run_process(["/bin/sleep", "0.5"], 60, self.stop)
+            lock = at_end.enter_context(open(f"{beside}.lock", "w", encoding="ascii"))
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                say(f"bisect: another process fetches into {beside}: waiting for its end")
+                waited = run_process(["flock", lock.name, "true"], FETCH_LIMIT, self.stop)  # which a signal ends
+                if waited.how != "exit 0":
+                    raise Refused(f"{beside}: another process fetches into it: {waited.words()}") from None
+                self._fetch(version, folder)
+                return
             at_end.callback(shutil.rmtree, beside, ignore_errors=True)
             if self.is_fetched(folder):
                 return
-            shutil.rmtree(folder, ignore_errors=True)  # of a run that was killed
-            shutil.rmtree(pair, ignore_errors=True)
+            for left in (beside, folder):  # by a run that was killed
+                shutil.rmtree(left, ignore_errors=True)
             say(f"bisect: fetching {version} into {folder}")
-            for words in self.fetching(version, pair):
+            for words in self.fetching(version, beside):
                 ended = run_process(words, FETCH_LIMIT, self.stop)
                 if ended.how != "exit 0":
                     raise Refused(f"{self.what} {version} could not be fetched: {ended.words()}")
-            pair.rename(folder)
+            beside.rename(folder)
 
     def fetching(self, version: str, into: Path) -> Iterator[Sequence[str | Path]]:
         """Commands, run one after another."""
