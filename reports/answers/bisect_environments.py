@@ -18,7 +18,7 @@ from typing import Any, Optional, cast
 
 import asked
 from asked import Refused, one_line
-from bisect_releases import Bisecting, Release, Source, Unusable, is_of_version, program_path, search, version_from
+from bisect_releases import Bisecting, Release, Source, Unusable, is_of_version, loaded_in, program_path, search, traced, version_from
 from bisection import Tried
 from processes import Ended, in_child
 from processes import run as run_process
@@ -46,20 +46,6 @@ print("\n" + json.dumps({"file": of.__file__, "version": version, "git": str(git
 def without_cuda(package: str) -> str:
     """nvidia-cudnn of nvidia-cudnn-cu13, cupy of cupy-cuda12x, jax-pjrt of jax_cuda13_pjrt."""
     return re.sub(r"-cu(da)?\d+x?(?=-|$)", "", re.sub("[-_.]+", "-", package).lower())
-
-
-def traced(scratch: Path) -> dict[str, str]:
-    return {"LD_DEBUG": "libs", "LD_DEBUG_OUTPUT": str(scratch / "loaded")}
-
-
-def loaded_in(scratch: Path) -> set[Path]:
-    """By each process that got traced(), by the folders they lie in, which are resolved: a file may be a link into another environment."""
-    found = set()
-    for log in scratch.glob("loaded.*"):
-        for line in re.finditer(r"calling init: (.*\.so[^/\n]*)$", log.read_text(errors="surrogateescape"), re.MULTILINE):
-            found.add(Path(os.path.realpath(os.path.dirname(line[1])), os.path.basename(line[1])))
-        log.unlink()
-    return found
 
 
 @dataclass

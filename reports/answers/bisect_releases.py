@@ -17,6 +17,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from shlex import join as quoted
 from typing import Any, Optional
 
 import asked
@@ -54,11 +55,6 @@ class Release:
         return self.pair[0] if self.pair else None
 
 
-def quoted(words: Sequence[str]) -> str:
-    """As typed, for a POSIX shell."""
-    return " ".join(w if re.fullmatch(r"[A-Za-z0-9_@%+=:,./-]+", w) else "'" + w.replace("'", "'\\''") + "'" for w in words)
-
-
 def version_from(name: str) -> tuple[int, ...]:
     """Empty of what is no version."""
     parts = [int(p) for p in name.split(".")] if re.fullmatch(r"[0-9]+(\.[0-9]+)*", name) else []
@@ -80,6 +76,20 @@ def program_path(name: str) -> str:
     found = shutil.which(name, path=os.environ.get("PATH", "/bin:/usr/bin"))
     if not found:
         raise Refused(f"{one_line(name)}: cannot be run: no such program is in PATH")
+    return found
+
+
+def traced(scratch: Path) -> dict[str, str]:
+    return {"LD_DEBUG": "libs", "LD_DEBUG_OUTPUT": str(scratch / "loaded")}
+
+
+def loaded_in(scratch: Path) -> set[Path]:
+    """By each process that got traced(), by the folders they lie in, which are resolved: a file may be a link into another environment."""
+    found = set()
+    for log in scratch.glob("loaded.*"):
+        for line in re.finditer(r"calling init: (.*\.so[^/\n]*)$", log.read_text(errors="surrogateescape"), re.MULTILINE):
+            found.add(Path(os.path.realpath(os.path.dirname(line[1])), os.path.basename(line[1])))
+        log.unlink()
     return found
 
 
@@ -516,7 +526,7 @@ class Bisecting:
                 changes = {"TMPDIR": str(scratch), "CUFAULT_PYTHON": ""}  # what a killed run leaves goes with scratch
             else:  # cuBLASLt first: DT_RPATH of a libcublas would find another one before LD_LIBRARY_PATH
                 preload = [str(release.pair[1]), str(release.pair[0]), *filter(None, [os.environ.get("LD_PRELOAD")])]
-                changes = {"LD_PRELOAD": ":".join(preload), "LD_DEBUG": "libs", "LD_DEBUG_OUTPUT": str(scratch / "loaded")}
+                changes = {"LD_PRELOAD": ":".join(preload), **traced(scratch)}
         ended = None
         try:
             ended = run_process(line, timeout, self.stop, changes)
@@ -530,15 +540,12 @@ class Bisecting:
     @staticmethod
     def _require_loaded(release: Release, scratch: Path) -> None:
         """By what the loader told of each process that kept our environment: LD_PRELOAD keeps nothing from opening another library by its path."""
-        loaded = False
-        for log in scratch.glob("loaded.*"):
-            for found in re.finditer(r"calling init: (.*/(libcublas(Lt)?\.so[^/\n]*))$", log.read_text(errors="surrogateescape"), re.MULTILINE):
-                file, asked = Path(found[1]), release.pair[1 if found[3] else 0]
-                if not file.exists() or not file.samefile(asked):
-                    raise Refused(f"the command loaded {file} beside {asked}: it opens a library by its path, and cannot be bisected so; give it --images")
-                loaded = loaded or not found[3]
-            log.unlink()
-        if not loaded:
+        loaded = [file for file in loaded_in(scratch) if re.match(r"libcublas(Lt)?\.so", file.name)]
+        for file in loaded:
+            asked = release.pair[file.name.startswith(LT_STEM)]
+            if not file.exists() or not file.samefile(asked):
+                raise Refused(f"the command loaded {file} beside {asked}: it opens a library by its path, and cannot be bisected so; give it --images")
+        if not any(file.name.startswith(STEM) for file in loaded):
             raise Refused(f"no process of the command loaded {release.pair[0]}: the command is linked statically, or not with glibc; give it --images")
 
     def _outcome_of_command(self, release: Release, scratch: Path) -> str:

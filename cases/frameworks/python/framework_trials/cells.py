@@ -434,7 +434,7 @@ def in_forked_child(trial: Trial, work: Callable[[], int], seconds: Optional[flo
         return os.WEXITSTATUS(status)
     if trial.step_of_child_is_open():
         facts = {} if hung else {"signal": signal.Signals(os.WTERMSIG(status)).name}
-        trial.end_step_of_child("TIMED_OUT" if hung else "CRASHED", facts)
+        trial.end("TIMED_OUT" if hung else "CRASHED", facts)
         return None
     if hung:
         raise RuntimeError(f"the forked process did not end within {seconds:g} s, and was in no step")

@@ -70,7 +70,12 @@ def mapped() -> Dict[str, str]:
 
 def triton() -> Dict[str, str]:
     """Triton, of which PyTorch imports a part at most, and its assembler. None of it is CUDA."""
-    package = importlib.import_module("triton")
+    try:
+        package = importlib.import_module("triton")
+    except ImportError:
+        return {}  # it need not be there
+    except Exception as error:  # pylint: disable=broad-except
+        return {"triton": Refusal.of(error)}
     found = {"triton": value_of("triton.__version__")}
     ptxas = os.environ.get("TRITON_PTXAS_PATH") or os.path.join(os.path.dirname(package.__file__ or ""), "backends/nvidia/bin/ptxas")
     if os.access(ptxas, os.X_OK):
@@ -84,17 +89,9 @@ def triton() -> Dict[str, str]:
 
 def applies(marker: str, extra: str) -> Optional[bool]:
     """Whether a requirement with this marker is one of this interpreter; None: not understood. No package that evaluates markers is in each environment."""
-    values = {
-        "extra": extra,
-        "os_name": os.name,
-        "sys_platform": sys.platform,
-        "platform_system": platform.system(),
-        "platform_machine": platform.machine(),
-        "platform_python_implementation": platform.python_implementation(),
-        "implementation_name": sys.implementation.name,
-        "python_version": sys.version_info[:2],
-        "python_full_version": sys.version_info[:3],
-    }
+    values: Dict[str, Any] = {"extra": extra, "os_name": os.name, "sys_platform": sys.platform, "implementation_name": sys.implementation.name}
+    values.update({f"platform_{name}": getattr(platform, name)() for name in ("machine", "python_implementation", "system")})
+    values.update(python_version=sys.version_info[:2], python_full_version=sys.version_info[:3])
     versions = re.sub(r"""(['"])(\d+(?:\.\d+)*)\1""", lambda version: f"({version.group(2).replace('.', ',')},)", marker)
     if re.search(r"""['"]\d""", versions):  # as "3.12.*"
         return None
@@ -124,6 +121,11 @@ def distributions(*path: str) -> Dict[str, metadata.Distribution]:
     return dict(reversed([*named(*path)]))
 
 
+def distribution_of(package: str, *path: str) -> Optional[metadata.Distribution]:
+    """Of an imported package; CuPy's has a CUDA in its name."""
+    return next((each for name, each in distributions(*path).items() if name == package or (package == "cupy" and name.startswith("cupy-"))), None)
+
+
 def is_version(installed: str, pin: str) -> bool:
     if pin.endswith(".*"):
         return (installed + ".").startswith(pin[:-1])
@@ -133,8 +135,7 @@ def is_version(installed: str, pin: str) -> bool:
 
 def numbers(version: str) -> Tuple[List[int], str]:
     """2, 1 and "rc1" of "2.1.0rc1+cu130"."""
-    said = re.match(r"\d+(?:\.\d+)*", version)
-    found = said.group() if said else ""
+    found = (re.findall(r"^\d+(?:\.\d+)*", version) or [""])[0]
     return [int(number) for number in re.sub(r"(\.0)+$", "", found).split(".") if number], version[len(found) :].split("+")[0]
 
 
@@ -142,15 +143,13 @@ def meets(installed: str, pin: str) -> Optional[bool]:
     """Whether the version is in all of ">=1,<2". None: not understood, as the order of 1.0 and 1.0rc1."""
     answers: List[Optional[bool]] = []
     for one in re.sub(r"~=(([\d.]+)\.\w+)", r">=\1,==\2.*", pin).split(","):
-        parts = re.match(r"(===?|!=|[<>]=?)([\w.+*]+)$", one)
-        operator, version = parts.groups() if parts else ("", "")
+        operator, version = (re.findall(r"^(===?|!=|[<>]=?)([\w.+*]+)$", one) or [("", "")])[0]
         (left, behind), (right, of) = numbers(installed), numbers(version)
         if operator in ("==", "===", "!="):
             answers.append(is_version(installed, version) == ("!" not in operator))
-        elif not operator or (left == right and (behind or of)):
-            answers.append(None)
         else:
-            answers.append("=" in operator if left == right else (left < right) == ("<" in operator))
+            known = operator and (left != right or not behind + of)
+            answers.append(("=" in operator if left == right else (left < right) == ("<" in operator)) if known else None)
     return False if False in answers else None if None in answers else True
 
 
@@ -167,36 +166,31 @@ def unmet(distribution: metadata.Distribution, extras: Optional[List[str]] = Non
         perhaps = re.findall(r"jax-(cuda\d+)-plugin", plain(name)) if found else []  # JAX does not say with which extra it was installed
         needed = {applies(marker, extra) for extra in (extras or ["", *perhaps])}
         met = meets(found.version, pin) if found else False
-        if needed != {False} and not met:
+        if needed == {False}:
+            continue
+        if not met:
             unsure = "not understood: " if met is None or True not in needed else ""
             wrong.append(f"{name}{pin}: {unsure}{found.version + ' is' if found else 'not'} installed{'; ' + marker if unsure and marker else ''}")
-        if needed != {False} and found and of and extras is None:
+        if found and of and extras is None:
             wrong += unmet(found, re.split(r"\s*,\s*", of))
     return wrong
 
 
 def unmet_pins(package: str, version: str) -> List[str]:
     """Of the distribution that was imported; empty where none of this version is beside its files."""
-    beside = distributions(os.path.dirname(os.path.dirname(sys.modules[package].__file__ or "")))
-    for name, distribution in beside.items():
-        if name == package or (package == "cupy" and name.startswith("cupy-")):
-            return unmet(distribution) if is_version(version, distribution.version) else []
-    return []
+    beside = distribution_of(package, os.path.dirname(os.path.dirname(sys.modules[package].__file__ or "")))
+    return unmet(beside) if beside and is_version(version, beside.version) else []
 
 
-def identity(family: str, metadata_say: str) -> Dict[str, Any]:
-    """Of an imported framework. `metadata_say`: the version that the environment's metadata say, or empty."""
+def identity(family: str) -> Dict[str, Any]:
+    """Of an imported framework."""
     package, file = FAMILIES[family], file_of(family)
     found: Dict[str, Any] = {name: value_of(words) for name, words in table_of(family)["identity"].items()}
     if family == "pytorch":
-        try:
-            found.update(triton())
-        except ImportError:
-            pass  # it need not be there
-        except Exception as error:  # pylint: disable=broad-except
-            found["triton"] = Refusal.of(error)
-    if metadata_say and found["version"] and metadata_say.split("+")[0] != found["version"].split("+")[0]:
-        found["metadata"] = metadata_say
+        found.update(triton())
+    said = distribution_of(package)
+    if said and found["version"] and said.version.split("+")[0] != found["version"].split("+")[0]:
+        found["metadata"] = said.version
     found["refused"] = [name for name, value in found.items() if isinstance(value, Refusal)]
     found["unmet"] = unmet_pins(package, found["version"])
     found = {name: value for name, value in found.items() if value}

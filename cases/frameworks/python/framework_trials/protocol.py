@@ -3,6 +3,7 @@
 """What a trial tells: frames on a descriptor, as harness/model/frame.hpp describes them."""
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import json
 import math
@@ -35,14 +36,11 @@ def mapped_files(name: str) -> List[str]:
 
 def error_of_shared_runtime() -> str:
     """cudaPeekAtLastError() of the CUDA runtime that this process has loaded; empty where it has none as a library."""
-    try:
+    with contextlib.suppress(OSError, AttributeError):
         for path in mapped_files("libcudart.so"):
             runtime = ctypes.CDLL(path)
             runtime.cudaGetErrorName.restype = ctypes.c_char_p
-            name = runtime.cudaGetErrorName(runtime.cudaPeekAtLastError())
-            return name.decode() if name else ""
-    except (OSError, AttributeError):
-        pass
+            return (runtime.cudaGetErrorName(runtime.cudaPeekAtLastError()) or b"").decode()
     return ""
 
 
@@ -58,22 +56,18 @@ class DriverLog:
         self._at: Optional[ctypes.c_uint] = ctypes.c_uint()
         if not load or os.environ.get("CUFAULT_DRIVER_LOG") == "off":
             return
-        try:
+        with contextlib.suppress(OSError, AttributeError):
             driver = ctypes.CDLL("libcuda.so.1")  # as the first call of the CUDA runtime would
             if driver.cuLogsCurrent(ctypes.byref(self._at), 0) != 0:
                 self._at = None  # the log has nothing yet
             self._driver = driver
-        except (OSError, AttributeError):
-            pass
 
     def text(self) -> str:
         """All that was said since. The driver keeps the last hundred messages."""
-        if self._driver is None:
-            return ""
         size = ctypes.c_size_t(1 << 16)
         buffer = ctypes.create_string_buffer(size.value)
         at = None if self._at is None else ctypes.byref(self._at)
-        if self._driver.cuLogsDumpToMemory(at, buffer, ctypes.byref(size), 0) != 0:
+        if self._driver is None or self._driver.cuLogsDumpToMemory(at, buffer, ctypes.byref(size), 0) != 0:
             return ""
         return buffer.value.decode(errors="replace")
 
@@ -89,9 +83,7 @@ class DriverLog:
                 known.append(plain)
 
         def keep(thread: str, **what: str) -> None:
-            said: Dict[str, Any] = {name: value for name, value in what.items() if value}
-            if thread != own:
-                said["other_thread"] = True
+            said: Dict[str, Any] = {name: value for name, value in {**what, "other_thread": thread != own}.items() if value}
             same = [each for each in found if {**each, "times": 1} == {**said, "times": 1}]
             if same:
                 same[0]["times"] = same[0].get("times", 1) + 1
@@ -161,18 +153,7 @@ class Trial:
         taken = (time.monotonic() - start) * 1000
         for said in log.messages():
             self.send({"t": "driver", **said})
-        frame = {
-            "t": "end",
-            "status": status,
-            "ok": ok,
-            "numbers": numbers,
-            "last_error": self.last_error() if self.on_gpu else "",
-            "ms": taken,
-        }
-        if facts:
-            frame["facts"] = facts
-        self._in_step[0] = 0
-        self.send(frame)
+        self.end(status, facts, ok, numbers, self.last_error() if self.on_gpu else "", taken)
         if text:
             self.note((api + " " + variant).strip(), text)
         return ok
@@ -181,20 +162,11 @@ class Trial:
         """Whether a forked process, which has ended, ended inside of a step."""
         return bool(self._in_step[0])
 
-    def end_step_of_child(self, status: str, facts: Dict[str, str]) -> None:
-        """Ends the step inside of which a forked process ended."""
+    def end(self, status: str, facts: Dict[str, Any], ok: bool = False, numbers: str = "unchecked", last_error: str = "", ms: float = 0) -> None:
+        """Ends the step; also that inside of which a forked process ended."""
         self._in_step[0] = 0
-        frame: Dict[str, Any] = {
-            "t": "end",
-            "status": status,
-            "ok": False,
-            "numbers": "unchecked",
-            "last_error": "",
-            "ms": 0,
-        }
-        if facts:
-            frame["facts"] = facts
-        self.send(frame)
+        frame = {"t": "end", "status": status, "ok": ok, "numbers": numbers, "last_error": last_error, "ms": ms}
+        self.send({**frame, "facts": facts} if facts else frame)
 
     def apply(self, words: str) -> None:
         """From here on the steps are those of the remedy."""

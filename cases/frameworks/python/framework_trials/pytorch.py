@@ -766,15 +766,8 @@ ARMS: Dict[str, Callable[[World], None]] = {
     "documented_examples/example_2": example_2,
     "documented_examples/example_2_of_20_features": example_2_of_20_features,
     "documented_examples/cublas_gemm": cublas_gemm,
-    "on_the_cpu/incompatible_shapes": documented("torch.matmul", "10x10_by_5x10", product_of((10, 10), (5, 10))),
-    "on_the_cpu/ten_by_ten_times_ten_by_five": documented("torch.matmul", "10x10_by_10x5", product_of((10, 10), (10, 5))),
-    "on_the_cpu/integer_model": documented("torch.nn.Linear", "integer_model", integer_model),
-    "on_the_cpu/integer_weights": documented("torch.nn.Linear", "integer_weights", integer_weights),
-    "on_the_cpu/integer_weights+float": remedied(
-        "torch.nn.Linear", "integer_weights", integer_weights, "a model of the type of its input", "float_model", moved_input),
     "on_the_cpu/mixed_types": documented("torch.matmul", "fp32_by_fp64", mixed_types),
     "on_the_cpu/index_out_of_range": documented("torch.nn.Embedding", "index_out_of_range", index_on_cpu),
-    "on_the_cpu/example_2": example_2,
     "on_the_cpu/control": lambda world: attempt(world, Matmul) and None,
     "index_out_of_range/embedding": alone("embedding_out_of_range", sample=False),
     "index_out_of_range/embedding+check_index": alone("checked_embedding", then_next=False),
@@ -802,6 +795,8 @@ def snippet(api: str, work: Callable[[], Optional[bool]], words: str = "") -> Ca
 for _name, (_api, _fails, _corrected, _words) in SNIPPETS.items():
     ARMS["snippets/" + _name] = snippet(_api, _fails)
     ARMS[f"snippets/{_name}_corrected"] = snippet(_api, _corrected, _words)
+for _name in ("incompatible_shapes", "ten_by_ten_times_ten_by_five", "integer_model", "integer_weights", "integer_weights+float", "example_2"):
+    ARMS["on_the_cpu/" + _name] = ARMS["documented_examples/" + _name]
 for _name in OPERATIONS:
     ARMS.setdefault("operations/" + _name, alone(_name, then_next=False))
 for _name, _canary in CANARIES.items():

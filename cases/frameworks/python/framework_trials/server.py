@@ -14,7 +14,7 @@ import signal
 import sys
 import traceback
 from types import ModuleType
-from typing import Any, Dict, List, Optional, Set
+from typing import Any, Dict, List, NoReturn, Optional, Set
 
 from framework_trials import cells, driver, identity, injection
 from framework_trials.protocol import REPORT_FD, NotProvoked, SetUpFailed, Trial
@@ -37,20 +37,11 @@ def tell(found: Any) -> None:
 # ---- what the environment has ----
 
 
-def packages() -> Dict[str, str]:
-    return {name: each.version for name, each in sorted(identity.distributions().items()) if identity.matters(name)}
-
-
 def cublas_folder() -> str:
     """Where the environment has a cuBLAS of its own: of a wheel, else of conda; empty where it has none: the system's is found by the loader."""
-    places = []
-    for name, distribution in identity.named():
-        if name.startswith("nvidia-cublas"):
-            for file in distribution.files or []:
-                if file.name.startswith("libcublas.so"):
-                    places.append(str(distribution.locate_file(file).parent))
-    places.append(os.path.join(sys.prefix, "lib"))
-    for place in places:
+    of_wheels = (each for name, each in identity.named() if name.startswith("nvidia-cublas"))
+    places = [str(each.locate_file(file).parent) for each in of_wheels for file in each.files or [] if file.name.startswith("libcublas.so")]
+    for place in (*places, os.path.join(sys.prefix, "lib")):
         if os.path.isdir(place) and any(name.startswith("libcublas.so") for name in os.listdir(place)):
             return os.path.realpath(place)
     return ""
@@ -61,7 +52,7 @@ def probe() -> int:
     found = {
         "python": platform.python_version(),
         "prefix": sys.prefix,
-        "packages": packages(),
+        "packages": {name: each.version for name, each in sorted(identity.distributions().items()) if identity.matters(name)},
         "cublas": cublas_folder(),
         "absent": [family for family, package in FAMILIES.items() if importlib.util.find_spec(package) is None],
     }
@@ -81,9 +72,8 @@ def probe_import(family: str) -> int:
         why = framework.why_no_gpu()
     except BaseException as error:  # pylint: disable=broad-except
         why = f"{type(error).__name__}: {error}"
-    metadata_say = [version for each, version in packages().items() if each == name or (name == "cupy" and each.startswith("cupy-"))]
     try:
-        tell({"no_gpu": why, "is": identity.identity(family, (metadata_say or [""])[0])})
+        tell({"no_gpu": why, "is": identity.identity(family)})
     except ImportError as error:
         tell({"error": str(error)})
     return 0
@@ -195,7 +185,7 @@ def context_of(world: Optional[cells.World]) -> str:
         return "damaged"
 
 
-def run_trial(case: str, arm: str, seed: int, device: int, expected: Optional[Dict[str, Any]]) -> None:
+def run_trial(case: str, arm: str, seed: int, device: int, expected: Optional[Dict[str, Any]]) -> NoReturn:
     trial = Trial(case, arm, seed, device)
     trial.expected = expected
     if arm.endswith("+new_process"):
@@ -209,9 +199,12 @@ def run_trial(case: str, arm: str, seed: int, device: int, expected: Optional[Di
     else:
         part(trial)
     trial.done()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(0)  # skips what a framework does at interpreter exit: no part of the trial
 
 
-def in_child_of_server(request: Dict[str, Any], device: int, expected: Optional[Dict[str, Any]], imported: bool) -> None:
+def in_child_of_server(request: Dict[str, Any], device: int, expected: Optional[Dict[str, Any]], imported: bool) -> NoReturn:
     tie_to_parent()
     for name, value in request.get("environment", {}).items():  # before CUDA begins
         os.environ[name] = value
@@ -223,9 +216,6 @@ def in_child_of_server(request: Dict[str, Any], device: int, expected: Optional[
         words = ["trial", request["case"], request["arm"], "--seed", str(request["seed"]), "--device", str(device), "--is", json.dumps(expected)]
         os.execv(sys.executable, [sys.executable, "-B", sys.argv[0], *words])
     run_trial(request["case"], request["arm"], int(request["seed"]), device, expected)
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(0)
 
 
 def serve(device: int, expected: Optional[Dict[str, Any]]) -> int:
@@ -292,7 +282,3 @@ def main(words: List[str]) -> int:
     if given.command == "serve":
         return serve(given.device, given.expected)
     run_trial(given.case, given.arm, given.seed, given.device, given.expected)
-    sys.stdout.flush()
-    sys.stderr.flush()
-    # Skips what a framework does at interpreter exit: no part of the trial.
-    os._exit(0)
