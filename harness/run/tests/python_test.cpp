@@ -344,9 +344,11 @@ TEST_F(python, that_has_other_packages_than_the_imported_one_pins_is_doubted) {
       "Requires-Dist: absent==1; sys_platform == 'win32'\nRequires-Dist: absent==1; python_version < '3.2'\n"
       "Requires-Dist: extra==1; extra == 'more'\nRequires-Dist: absent>=1\nRequires-Dist: absent===1\n"
       "Requires-Dist: nvidia-nvtx<=12,>=12\nRequires-Dist: triton~=3.8; python_version == '3.12.*'\n"
-      "Requires-Dist: absent==2; python_version ~= '3.8'\nRequires-Dist: there<1\n");
+      "Requires-Dist: absent==2; python_version ~= '3.8'\nRequires-Dist: there<1\n"
+      "Requires-Dist: jax-cuda13-plugin<=2,>=2; extra == 'cuda13'\n");
   package("nvidia-cudnn-cu13", "9.19.0.56", "");
   package("there", "1", "");
+  package("jax-cuda13-plugin", "1", "");
   package("cuda-toolkit", "13.0.2",
           "Requires-Dist: nvidia-cublas==13.1.*; extra == 'cublas'\n"
           "Requires-Dist: nvidia-nvtx==13.0.*; extra == 'nvtx'\nRequires-Dist: other==1; extra == 'other'\n");
@@ -357,7 +359,8 @@ TEST_F(python, that_has_other_packages_than_the_imported_one_pins_is_doubted) {
             (nlohmann::json{"nvidia-cudnn-cu13==9.24.0.1: 9.19.0.56 is installed",
                             "triton==3.8.0: not installed", "nvidia-cublas==13.1.*: 13.10.0.1 is installed",
                             "absent===1: not installed", "nvidia-nvtx<=12,>=12: 13.0.85 is installed",
-                            "absent==2: not understood: not installed; python_version ~= '3.8'"}));
+                            "absent==2: not understood: not installed; python_version ~= '3.8'",
+                            "jax-cuda13-plugin<=2,>=2: 1 is installed"}));
   EXPECT_THAT(found.doubts(),
               testing::ElementsAre(HasSubstr(": torch 2.14.1+cu130 runs with other packages than it pins: "
                                              "nvidia-cudnn-cu13==9.24.0.1: 9.19.0.56 is installed; ")));
