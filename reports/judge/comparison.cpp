@@ -240,7 +240,7 @@ std::vector<stack_difference> stack_differences(std::span<const record> records)
       }
       known->values[i] = std::move(d.values[1]);
     }
-  for (auto* group : {&packages, &imported, &keys, &rest})
+  for (auto* group : {&keys, &packages, &imported, &rest})
     for (auto& [name, difference] : *group)
       if (group != &rest || !says_a_key(name, keys)) all.push_back(std::move(difference));
   return all;
@@ -293,8 +293,16 @@ comparison compare(std::span<const record> records, const comparison_terms& term
   std::vector<std::set<std::string>> unproved;  // cases, of each record
   for (const record& r : records) {
     const auto letter = static_cast<char>('a' + std::min<std::size_t>(all.records.size(), 25));
-    all.records.push_back(
-        {.role = std::string(1, letter), .label = stack_label(r), .doubts = imported_doubts(*r.stack)});
+    std::string label;
+    const stack_keys keys = keys_of(r);
+    for (const python_framework& f : python_frameworks)
+      if (const auto version = keys.find(std::string(f.name));
+          version != keys.end() &&
+          std::ranges::any_of(r.cases, [&](const case_result& c) { return framework_of_case(c.name) == &f; }))
+        label += fmt::format("{} {}, ", f.title, version->second);
+    all.records.push_back({.role = std::string(1, letter),
+                           .label = label + stack_label(r),
+                           .doubts = imported_doubts(*r.stack)});
     std::set<std::string>& cases = unproved.emplace_back();
     for (const case_result& c : r.cases)
       if (control_failed(c)) cases.insert(c.name);

@@ -290,7 +290,7 @@ TEST(every_record, marks_what_a_stand_in_made) {
 }
 
 // Git and packages compress: what a folder takes in a checkout says little. Fifty stacks may take 10 MB compressed: then this bar is raised.
-TEST(committed_data, takes_less_than_1500_kb_compressed) {
+TEST(committed_data, takes_less_than_1800_kb_compressed) {
   const fs::path reports = fs::path(CUFAULT_RECORDED).parent_path();
   const std::string command =
       "cd '" + reports.string() +
@@ -301,7 +301,7 @@ TEST(committed_data, takes_less_than_1500_kb_compressed) {
   EXPECT_EQ(std::fscanf(sum, "%ld", &bytes), 1);
   EXPECT_EQ(pclose(sum), 0);
   EXPECT_GT(bytes, 100'000);
-  EXPECT_LT(bytes, 1'500'000) << "the bar for all files of reports/recorded";
+  EXPECT_LT(bytes, 1'800'000) << "the bar for all files of reports/recorded";
 }
 
 }  // namespace
