@@ -15,10 +15,11 @@ namespace {
 struct later_remedy {
   const char *arms, *call;  ///< pattern of CASE/ARM
 };
-constexpr later_remedy later_remedies[] = {
-    {"*/*+checkpointing", "cublasCreate"},   {"*/*+cublaslt", "cublasCreate"},
-    {"*/*+larger_batch", "cublasCreate"},    {"*/*+no_addmm_lt", "cublasCreate"},
-    {"*/*+no_lt_workspace", "cublasCreate"}, {"*/*+to_device", "cublasCreate"}};
+constexpr later_remedy later_remedies[] = {{"*/*+checkpointing", "cublasCreate"},
+                                           {"*/*+cublaslt", "cublasCreate"},
+                                           {"*/*+larger_batch", "cublasCreate"},
+                                           {"*/*+no_addmm_lt", "cublasCreate"},
+                                           {"*/*+no_lt_workspace", "cublasCreate"}};
 /// Arms in which the fault never is.
 constexpr const char* without_fault[] = {"memory.create_under_pressure/smaller_buffers_*"};
 

@@ -147,6 +147,8 @@ TEST_F(judge_case, says_nothing_of_a_remedy_that_acts_on_what_follows_a_call_tha
   EXPECT_EQ(judged_with("training_step.64+checkpointing", "cublasSgemm").judged, verdict::still_fails);
   EXPECT_EQ(judged_with("matmul.8+empty_cache", "cublasCreate").judged, verdict::still_fails)
       << "it acts on memory";
+  EXPECT_EQ(judged_with("matmul.8+to_device", "cublasCreate").judged, verdict::still_fails)
+      << "it is said to help where cublasCreate fails";
 }
 
 TEST_F(judge_case, does_not_hide_a_remedy_that_no_longer_reaches_what_it_acts_on) {
