@@ -63,7 +63,7 @@ driver_sayings driver_sayings_in(std::span<const record> records, const lexicon&
       ++s.failed;
       ++s.behind[fmt::format("{}: {}", call.what.name.api, call.what.status)];
       s.arms.insert(join_key(c.name, a.name));
-      if (const auto cause = cause_of_arm(known, join_key(c.name, a.name))) ++s.causes[*cause];
+      if (const auto cause = cause_of_arm(known, c.name, a)) ++s.causes[*cause];
     });
   }
   for (auto& [key, saying] : by_key) result.all.push_back(std::move(saying));
@@ -85,7 +85,7 @@ void write_sayings(row_writer& to, const driver_sayings& said, const lexicon& kn
             {"text", "an example: other messages differ by numbers and names alone"},
             {"failed", "failed calls, of which it was the first message that no control has"},
             {"succeeded", "calls that succeeded"},
-            {"causes", "of failed calls, as JSON: [[cause, its words, calls]]"},
+            {"causes", "of failed calls of fault arms, as JSON: [[cause, its words, calls]]"},
             {"behind", "what calls returned, as JSON: {CALL: STATUS: calls}"},
             {"arms", "of failed calls, as JSON"},
             {"stacks", "in words, as JSON"}});

@@ -161,9 +161,7 @@ class collector {
         std::string status = statuses_.of(o, o.calls[i]);
         if (&o.calls[i] == call_in_flight(o)) status = o.ended == outcome::timed_out ? status_hang : o.why;
         if (status.empty() || o.calls[i].swept) continue;
-        if (!std::exchange(fails, true))
-          cause =
-              cause_of_arm(known_, arm.counterpart_of.empty() ? name : case_name + "/" + arm.counterpart_of);
+        if (!std::exchange(fails, true)) cause = cause_of_arm(known_, case_name, arm);
         if (!cause || !counts) continue;
         const auto trial = first_trial + static_cast<std::uint32_t>(&o - arm.trials.data());
         const auto add = [&](const failure_seen& each, bool by_driver) {
@@ -291,16 +289,14 @@ std::string framework_of(std::string_view arm) {
   return its != nullptr ? std::string(its->title) : "";
 }
 
-std::optional<std::size_t> cause_of_arm(const lexicon& known, const std::string& arm) {
-  std::optional<std::size_t> found;
-  std::size_t longest = 0;
-  for (std::size_t i = 0; i < known.causes.size(); ++i)
-    for (const std::string& pattern : known.causes[i].arms)
-      if (pattern.size() > longest && matches(pattern, arm)) {
-        found = i;
-        longest = pattern.size();
-      }
-  return found;
+std::optional<std::size_t> cause_of_arm(const lexicon& known, const std::string& case_name,
+                                        const arm_result& arm) {
+  const std::string& natural = arm.counterpart_of.empty() ? arm.name : arm.counterpart_of;
+  const std::string name = case_name.starts_with(matrix_family) ? case_name : join_key(case_name, natural);
+  const auto names_it = [&](const known_cause& c) { return std::ranges::find(c.arms, name) != c.arms.end(); };
+  const auto found = std::ranges::find_if(known.causes, names_it);
+  if (found == known.causes.end()) return {};
+  return static_cast<std::size_t>(found - known.causes.begin());
 }
 
 std::vector<failure_seen> failures_in(const observation& o, const lexicon& known) {

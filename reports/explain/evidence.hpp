@@ -74,8 +74,9 @@ struct evidence {
 /// A copy of a record counts once. Precondition: the records are judged.
 evidence evidence_in(std::span<const record> records, const lexicon& known);
 
-/// The cause with the longest pattern that this CASE/ARM matches: index into lexicon::causes.
-std::optional<std::size_t> cause_of_arm(const lexicon& known, const std::string& arm);
+/// The cause that names the arm or, of a cell, its fault; of an injected counterpart that of its natural arm. Index into lexicon::causes.
+std::optional<std::size_t> cause_of_arm(const lexicon& known, const std::string& case_name,
+                                        const arm_result& arm);
 
 /// How many different sources the catalogue of field failures names for each cause, in the order of lexicon::causes.
 std::vector<std::size_t> reports_of_causes(const std::vector<field_failure>& catalogue, const lexicon& known);

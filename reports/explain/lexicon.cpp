@@ -215,9 +215,12 @@ void check_names(const lexicon& known, const fs::path& folder) {
   std::set<std::string> pages;
   for (const message_page& p : known.pages)
     if (!pages.insert(p.name).second) refuse("the page " + p.name + " is there twice");
-  std::set<std::string> causes;
+  std::set<std::string> causes, arms;
   for (const known_cause& c : known.causes) {
     if (!causes.insert(c.id).second) refuse("the cause " + c.id + " is there twice");
+    for (const std::string& arm : c.arms)
+      if (!arms.insert(arm).second || arm.find('*') != arm.npos)
+        refuse(c.id + " has the arm " + arm + ", which is no name, or is of a cause before");
     std::vector<const std::vector<std::string>*> lists{&c.named_by, &c.supported_by, &c.against};
     for (const failure_pattern& look : c.looks) lists.push_back(&look.when);
     for (const auto* list : lists)

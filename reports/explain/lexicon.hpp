@@ -125,7 +125,7 @@ struct known_cause {
   std::string id;                           ///< "memory_exhausted.device_full": its class, and which of these
   std::string text;                         ///< one line
   std::vector<std::string> with_names{};    ///< with places for facts, "{library}": the first that has all
-  std::vector<std::string> arms{};          ///< CASE/ARM that show it, patterns: the longest decides
+  std::vector<std::string> arms{};          ///< CASE/ARM that have it; of the matrix "matrix.FAULT"
   std::vector<std::string> failures{};      ///< of the catalogue of field failures
   std::vector<failure_pattern> looks{};     ///< by documents and reports, beside what records show
   std::vector<std::string> named_by{};      ///< events that leave hardly another cause

@@ -246,7 +246,7 @@ TEST(explain, says_what_records_show_and_counts_it) {
 /// An assertion as PyTorch and CuPy show it, with the same remedy.
 record framework_stack() {
   record r = example_stack("13.1.0");
-  for (const char* family : {"cupy", "pytorch"}) {
+  for (const auto& [family, fault] : {std::pair{"cupy", "take"}, {"pytorch", "matmul"}}) {
     const auto failed = [] {
       call_record call = example_call("torch.matmul", "CUBLAS_STATUS_NOT_INITIALIZED");
       call.what.facts["named_call"] = "cublasCreate";
@@ -255,7 +255,7 @@ record framework_stack() {
     case_result c{std::string(family) + ".index_out_of_range", {}};
     c.arms = {example_arm("control", arm_kind::control,
                           {example_call("torch.matmul", "OK", false, numbers_found::right)}, "usable"),
-              example_arm("matmul", arm_kind::fault, {failed()}, "damaged"),
+              example_arm(fault, arm_kind::fault, {failed()}, "damaged"),
               example_arm("matmul+new_process", arm_kind::remedy,
                           {failed(), example_call("torch.matmul", "OK", true, numbers_found::right)},
                           "usable", std::string("a new process of ") + family)};
@@ -416,8 +416,9 @@ TEST(explain, names_no_cure_and_no_check_that_records_contradict) {
   waiting.arms.push_back(example_arm("control", arm_kind::control,
                                      {example_call("cublasCreate", "CUBLAS_STATUS_SUCCESS")}, "usable"));
   waiting.arms.back().judged = verdict::ok;
-  waiting.arms.push_back(example_arm(
-      "create", arm_kind::fault, {example_call("cublasCreate", "CUBLAS_STATUS_EXECUTION_FAILED")}, "usable"));
+  waiting.arms.push_back(example_arm("create_lazy", arm_kind::fault,
+                                     {example_call("cublasCreate", "CUBLAS_STATUS_EXECUTION_FAILED")},
+                                     "usable"));
   waiting.arms.push_back(example_arm("load_eagerly", arm_kind::dead_end,
                                      {example_call("cublasCreate", "CUBLAS_STATUS_EXECUTION_FAILED"),
                                       example_call("cublasCreate", "CUBLAS_STATUS_EXECUTION_FAILED", true)},

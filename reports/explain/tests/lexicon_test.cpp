@@ -9,6 +9,7 @@
 #include "reports/explain/evidence.hpp"
 #include "reports/explain/explanation.hpp"
 #include "reports/explain/tests/examples.hpp"
+#include "reports/explain/tests/knowing.hpp"
 #include "reports/judge/judge.hpp"
 
 #include <gmock/gmock.h>
@@ -16,6 +17,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -24,15 +26,109 @@ namespace cufault {
 namespace {
 
 namespace fs = std::filesystem;
+using testing::Contains;
+using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
+
+const std::vector<record>& judged_records() {
+  static const std::vector<record> all = [] {
+    std::vector<record> records;
+    for (const auto& path : records_in({CUFAULT_RECORDED})) {
+      records.push_back(load_record(path));
+      for (case_result& c : records.back().cases) judge(c, {}, keys_of(records.back()));
+    }
+    return records;
+  }();
+  return all;
+}
+
+/// Trials of each natural fault arm, by CASE/ARM.
+std::map<std::string, std::vector<const observation*>> natural_trials() {
+  std::map<std::string, std::vector<const observation*>> all;
+  for (const record& r : judged_records())
+    for (const case_result& c : r.cases)
+      for (const arm_result& a : c.arms)
+        if (a.kind == arm_kind::fault && !is_made_up(a))
+          for (const observation& o : a.trials)
+            if (comparable(o)) all[join_key(c.name, a.name)].push_back(&o);
+  return all;
+}
+
+/// Whether a trial shows that the fault was there: a status, a word of the driver, a damaged context or a full device.
+bool shows_one_of(const observation& o, const std::vector<std::string>& signs) {
+  const auto is_sign = [&](const std::string& what) { return std::ranges::find(signs, what) != signs.end(); };
+  return is_sign(o.context) ||
+         (is_sign("full") && std::ranges::any_of(o.memory, [](const auto& m) { return nearly_full(m); })) ||
+         std::ranges::any_of(o.calls, [&](const call_record& c) {
+           return is_sign(known().canonical(c.what.status)) || is_sign(c.last_error) ||
+                  std::ranges::any_of(c.driver, [&](const auto& m) { return is_sign(m.code); });
+         });
+}
+
+/// Arms of the cause, of which a record has a failure, whose trials do not show its fault.
+std::vector<std::string> arms_without_fault(const known_cause& cause, const std::vector<std::string>& signs) {
+  static const auto trials = natural_trials();
+  std::vector<std::string> without;
+  for (const std::string& arm : cause.arms) {
+    const auto of = trials.find(arm);
+    if (of == trials.end()) continue;
+    const auto fails = [](const observation* o) { return !failures_in(*o, known()).empty(); };
+    const auto shows = [&](const observation* o) { return shows_one_of(*o, signs); };
+    if (std::ranges::any_of(of->second, fails) && std::ranges::none_of(of->second, shows))
+      without.push_back(arm);
+  }
+  return without;
+}
+
+const known_cause& cause_called(const std::string& id) {
+  return *std::ranges::find(known().causes, id, &known_cause::id);
+}
+
+TEST(rows_of_causes, rest_on_trials_that_had_the_fault_that_they_name) {
+  const std::vector<std::string> device_memory{"full", "OUT_OF_MEMORY", "cudaErrorMemoryAllocation",
+                                               "CUBLAS_STATUS_ALLOC_FAILED", "RESOURCE_EXHAUSTED"};
+  const std::map<std::string, std::vector<std::string>> signs{
+      {"memory_exhausted.device", device_memory},
+      {"memory_exhausted.neighbour", device_memory},
+      {"index_out_of_range.assertion", {"cudaErrorAssert"}},
+      {"upstream_kernel_fault.sticky", {"damaged"}},
+      {"upstream_kernel_fault.refused_launch", {"LAUNCH_OUT_OF_RESOURCES", "cudaErrorInvalidValue"}},
+      {"environment_other.other_libcuda", {"cudaErrorSystemDriverMismatch"}},
+      {"environment_other.wrong_libcuda", {"cudaErrorStubLibrary"}}};
+  for (const auto& [id, of] : signs) EXPECT_THAT(arms_without_fault(cause_called(id), of), IsEmpty()) << id;
+
+  known_cause wrong{.id = "wrong", .text = ""};
+  wrong.arms = {"heuristic.under_pressure/host_memory", "memory.handle_leak/leak_8_gib"};
+  EXPECT_THAT(arms_without_fault(wrong, device_memory), ElementsAre("heuristic.under_pressure/host_memory"));
+}
+
+TEST(rows_of_causes, call_a_measured_defect_of_valid_calls_no_mistake) {
+  for (const char* arm : {"types.wide_extents/far_apart_in_a", "types.wide_extents/far_apart_in_y"})
+    EXPECT_THAT(cause_called("cublas_bug.version").arms, Contains(arm));
+}
+
+/// Cells of trmm and of the grouped product failed with INTERNAL_ERROR although code was loaded lazily.
+TEST(rows_of_causes, promise_nothing_of_lazy_loading_behind_an_internal_error) {
+  const knowing all(judged_records());
+  for (const char* call : {"cublasStrmm", "cublasSgemmGroupedBatched", "cublasSgemm"})
+    for (const ranked_cause& c : all.of(std::string(call) + ": CUBLAS_STATUS_INTERNAL_ERROR").causes)
+      for (const tried_remedy& r : c.clears) EXPECT_THAT(r.words, Not(HasSubstr("LAZY"))) << call;
+}
+
+TEST(tables, name_arms_that_are_recorded) {
+  std::set<std::string> recorded;
+  for (const record& r : judged_records())
+    for (const case_result& c : r.cases)
+      for (const arm_result& a : c.arms)
+        recorded.insert(c.name.starts_with("matrix.") ? c.name : join_key(c.name, a.name));
+  for (const known_cause& c : known().causes)
+    for (const std::string& arm : c.arms) EXPECT_TRUE(recorded.contains(arm)) << c.id << ": " << arm;
+}
 
 TEST(tables, give_each_fault_arm_of_the_records_a_cause) {
-  std::vector<record> records;
-  for (const auto& path : records_in({CUFAULT_RECORDED})) {
-    records.push_back(load_record(path));
-    for (case_result& c : records.back().cases) judge(c, {}, keys_of(records.back()));
-  }
+  const std::vector<record>& records = judged_records();
   ASSERT_FALSE(records.empty());
   const evidence all = evidence_in(records, known());
   EXPECT_THAT(all.unassigned, IsEmpty());
@@ -162,6 +258,8 @@ TEST_F(changed_tables, are_refused_where_a_word_is_wrong) {
         {"causes.json", "\"schema\": 1", "\"schema\": 2", "causes.json:2"},
         {"causes.json", "\"cuda.assertion\"", "\"cuda.asertion\"", "cuda.asertion"},
         {"causes.json", "\"cuda.assertion\"", "\"pytorch.named\"", "pytorch.named"},
+        {"causes.json", "missing/no_driver\"", "missing/*\"", "which is no name"},
+        {"causes.json", "\"types.scalars/null\"", "\"types.scalars/wrong_type\"", "or is of a cause before"},
         {"checks.json", "\"index_out_of_range.*\"", "\"index_out_of_rnge.*\"", "index_out_of_rnge"},
         {"checks.json", "\"memory.enough\"", "\"memory.enugh\"", "memory.enugh"},
         {"events/cublas.json", "\"cublas.log_init\"", "\"cublas.log_batch\"",
