@@ -335,11 +335,9 @@ bool is_red(const report_arm& a) {
 }
 
 /// Of arms that ask something of the reader those that are red, or those that are not; by verdict, the worst first.
-/// Arms of one change on the same stacks are one row. What stands under what changed is counted.
+/// What stands under what changed is counted.
 blocks by_verdict(const report& r, const std::vector<joined_row>& rows, bool red, std::size_t room) {
   std::map<std::size_t, blocks> tables;
-  std::vector<described_arm> asking;
-  std::vector<const joined_row*> of_asking;
   std::map<std::size_t, std::map<std::string, std::size_t>> counted;
   std::set<std::string> changed;
   if (r.change)
@@ -354,28 +352,11 @@ blocks by_verdict(const report& r, const std::vector<joined_row>& rows, bool red
       ++above;
       continue;
     }
-    tables[at];
-    if (is_counted_only(*row.arm)) {
+    blocks& of_it = tables[at];
+    if (is_counted_only(*row.arm))
       counted[at][row.arm->case_name] += row.stacks.size();
-      continue;
-    }
-    const std::string name = join_key(row.arm->case_name, row.arm->arm);
-    const bool compared =
-        red || row.arm->judged == verdict::differs;  // `why` has a change for these verdicts only
-    asking.push_back({.name = name,
-                      .v = row.arm->judged,
-                      .change = fmt::format(
-                          "{}\n{}", compared ? what_changed(judgement{row.arm->judged, row.arm->why}) : name,
-                          letters(r, row.stacks))});
-    of_asking.push_back(&row);
-  }
-  for (const change_group& g : groups_of(asking)) {
-    json row = arm_row(r, *of_asking[g.arms[0]], true);
-    if (g.arms.size() > 1)
-      row["cells"][1]["notes"].push_back(note(beginning_of(
-          fmt::format("{} alike: {}", g.arms.size() - 1, fmt::join(std::span(g.names).subspan(1), ", ")),
-          2000)));
-    tables[rank(g.v)].push_back(std::move(row));
+    else
+      of_it.push_back(arm_row(r, row, true));
   }
   blocks all;
   if (above > 0) all.push_back(paragraph(plural(above, "arm") + " under what changed."));

@@ -28,21 +28,7 @@ const char* element_for(test_status status) {
                                           : nullptr;
 }
 
-/// Of arms that failed: "[change 2 of 3] ".
-std::map<const report_arm*, std::string> numbered_changes(const run_report& report) {
-  std::vector<const report_arm*> failed;
-  for (const report_arm& a : report.arms)
-    if (a.status == test_status::failed) failed.push_back(&a);
-  const auto groups = groups_in(failed);
-  std::map<const report_arm*, std::string> numbers;
-  for (std::size_t i = 0; i < groups.size(); ++i)
-    for (const std::size_t at : groups[i].arms)
-      numbers[failed[at]] = fmt::format("[change {} of {}] ", i + 1, groups.size());
-  return numbers;
-}
-
 void add_suites(pugi::xml_node& suites, const run_report& report, const std::string& behind_name) {
-  auto changes = numbered_changes(report);
   for (auto first = report.arms.begin(); first != report.arms.end();) {
     const std::string name = printable(first->case_name + behind_name);
     const auto last = std::find_if(first, report.arms.end(),
@@ -63,7 +49,7 @@ void add_suites(pugi::xml_node& suites, const run_report& report, const std::str
       ++(a->status == test_status::error ? errors : a->status == test_status::failed ? failures : skipped);
       auto element = test.append_child(tag);
       // Of what changed, the reason says both: "expected ...; seen ...".
-      const std::string message = changes[&*a] + (a->why.empty() ? to_string(a->judged) : a->why);
+      const std::string message = a->why.empty() ? to_string(a->judged) : a->why;
       element.append_attribute("type") = to_string(a->judged).c_str();
       element.append_attribute("message") = printable(message).c_str();
       const std::string body =

@@ -256,28 +256,6 @@ TEST(html, says_once_of_an_arm_that_it_changed) {
   EXPECT_THAT(red, HasSubstr("<wbr>steady<small>"));
 }
 
-TEST(html, has_a_row_a_change_of_what_is_red) {
-  report all = report_since_green({{"a", night("20", internal, 0)}});
-  ASSERT_FALSE(all.change);
-  const auto red_with = [&](const char* change, verdict v = verdict::changed) {
-    for (report_arm& a : all.stacks[0].run.arms) {
-      a.judged = verdict::changed;
-      a.status = test_status::failed;
-      a.why = "A → B";
-    }
-    all.stacks[0].run.arms[1].why = change;
-    all.stacks[0].run.arms[1].judged = v;
-    const std::string page = print_as("html", all);
-    const auto begin = page.find("<section id=\"red\"");
-    return page.substr(begin, page.find("</section>", begin) - begin);
-  };
-  const std::string one = red_with("A → B");
-  EXPECT_EQ(count_of(one, "<tr data-f>"), 1U);
-  EXPECT_THAT(one, HasSubstr("<small>2 alike: memory.leak/moves_too, memory.leak/steady</small>"));
-  EXPECT_EQ(count_of(red_with("B → C"), "<tr data-f>"), 2U);
-  EXPECT_EQ(count_of(red_with("A → B", verdict::gone), "<tr data-f>"), 2U);
-}
-
 TEST(html, says_of_a_green_night_that_nothing_changed) {
   report all = report_since_green({{"a", night("20", internal, 0)}, {"b", night("21", internal, 0)}});
   const std::string page = print_as("html", all), first = first_screen(page);
