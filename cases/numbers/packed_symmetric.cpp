@@ -14,6 +14,7 @@
 #include "harness/kit/elements.hpp"
 #include "harness/kit/memory_readings.hpp"
 #include "harness/kit/products.hpp"
+#include "harness/system/host_memory.hpp"
 #include "harness/trial/observe.hpp"
 
 #include <cublasXt.h>
@@ -25,7 +26,6 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <fstream>
 #include <memory>
 #include <string>
 #include <vector>
@@ -46,16 +46,6 @@ Function* xt_function(const char* name) {
   return reinterpret_cast<Function*>(found);
 }
 #define CUFAULT_XT(name) xt_function<decltype(name)>(#name)  // "cublasXtCreate", with its type
-
-std::uint64_t available_host_memory() {
-  std::uint64_t bytes = 0;
-  std::ifstream meminfo("/proc/meminfo");
-  for (std::string word; bytes == 0 && meminfo >> word;)
-    if (word == "MemAvailable:" && meminfo >> bytes) bytes <<= 10;
-  std::uint64_t granted = 0;  // memory limit of this container; "max" is no number
-  if (std::ifstream("/sys/fs/cgroup/memory.max") >> granted) bytes = std::min(bytes, granted);
-  return bytes;
-}
 
 /// How the symmetric matrix is stored.
 enum class storage { packed_lower, packed_upper, whole };

@@ -2,12 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/run/shared_process.hpp"
 
+#include "harness/system/host_memory.hpp"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstdint>
-#include <fstream>
 #include <utility>
 
 namespace cufault {
@@ -37,15 +38,8 @@ shared_process::~shared_process() = default;
 
 /// Each lane may have as many, and each has a framework's data of its own.
 std::size_t shared_process::most_interpreters() {
-  constexpr std::uint64_t ample = 32ULL << 20U;  // KiB
-  std::ifstream file("/proc/meminfo");
-  std::uint64_t available = 0;
-  for (std::string word; file >> word && word != "MemAvailable:";) file.ignore(1000, '\n');
-  file >> available;
-  std::uint64_t limit = 0;  // of a container, in bytes; by either version of control groups
-  for (const char* name : {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"})
-    if (std::ifstream(name) >> limit) available = std::min(available, limit / 1024);
-  return available >= ample ? 4 : 1;
+  constexpr std::uint64_t ample = 32ULL << 30U;
+  return available_host_memory() >= ample ? 4 : 1;
 }
 
 process_result shared_process::run(const arm& a, const std::vector<std::string>& command,
