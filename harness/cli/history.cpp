@@ -3,6 +3,7 @@
 #include "harness/cli/answer.hpp"
 #include "reports/base/json_input.hpp"
 #include "reports/history/changes.hpp"
+#include "reports/judge/comparison.hpp"
 #include "reports/model/record_parts.hpp"
 #include "reports/model/stack_folder.hpp"
 
@@ -137,9 +138,10 @@ int print_changes(const records_to_read& records, const std::string& gpu, const 
       const nlohmann::json& stack = *of_release.back().stack;
       if (!of_release.back().complete && !is_stack_folder(files[i]))
         doubts_here.insert("a run did not come to its end");
-      const nlohmann::json::json_pointer unmet("/python/frameworks/" + framework + "/unmet");
-      for (const nlohmann::json& pin : stack.value(unmet, nlohmann::json::array()))
-        if (pin.is_string()) doubts_here.insert(pin.get<std::string>());
+      if (const nlohmann::json::json_pointer of("/python/frameworks/" + framework); stack.contains(of))
+        for (const std::string& doubt :
+             imported_doubts({{"python", {{"frameworks", {{framework, stack.at(of)}}}}}}))
+          doubts_here.insert(doubt);
       if (const auto found = stack.find("files"); found != stack.end())
         library_files.emplace_back(version, *found);
     }
