@@ -56,11 +56,12 @@ std::string why_not(const python_environment& python, const python_environment& 
   return any ? std::string() : why;
 }
 
-/// What names a build, without its place: two copies of one have the same.
-nlohmann::json build_of(nlohmann::json stack, const std::string& family) {
-  nlohmann::json is = stack["frameworks"][family], ids;
-  for (const auto& [name, library] : is["libraries"].items()) ids[name] = library["build_id"];
-  return {is["version"], is["git"], is["triton"], std::move(ids)};
+/// What an import found, without its place: two copies of one build have the same.
+nlohmann::json build_of(const python_environment& python, const std::string& family) {
+  nlohmann::json is = python.for_stack()["frameworks"][family];
+  for (const char* about : {"file", "metadata", "shadowed", "unmet"}) is.erase(about);
+  for (auto& library : is["libraries"]) library.erase("path");
+  return is;
 }
 
 /// Leaves out families that are the same files in both, and throws where nothing is left.
@@ -68,11 +69,12 @@ void require_two(std::vector<python_environment>& both) {
   const std::map<std::string, std::string> baseline = both[0].imports();
   std::size_t same = 0;
   for (const auto& [family, failed] : baseline) {
-    const nlohmann::json is = both[0].identity(family);
-    if (is.empty() || is["inodes"] != both[1].identity(family)["inodes"]) {
-      if (is.contains("git") &&
-          build_of(both[0].for_stack(), family) == build_of(both[1].for_stack(), family))
-        fmt::print(std::cerr, "{} of both is one build at two places: git version and build ids are equal\n",
+    const nlohmann::json is = both[0].identity(family), other = both[1].identity(family);
+    if (is.empty() || other.empty()) continue;
+    if (is["inodes"] != other["inodes"]) {
+      if (build_of(both[0], family) == build_of(both[1], family))
+        fmt::print(std::cerr,
+                   "{} of both looks like one build at two places: versions and build ids are equal\n",
                    family);
       continue;
     }

@@ -436,10 +436,12 @@ TEST_F(gate_of_pythons, refuses_two_that_import_the_same_files) {
 TEST_F(gate_of_pythons, says_that_a_copy_is_the_same_build) {
   for (const char* packages : {"before", "after"})
     quiet_torch(packages, "version.git_version = 'abc'\n", "__version__ = '2.11.0'\n");
-  const std::string one = "pytorch of both is one build at two places";
+  const std::string one = "pytorch of both looks like one build at two places";
   EXPECT_THAT(gate().stderr_text, HasSubstr(one));
   quiet_torch("after", "version.git_version = 'abd'\n", "__version__ = '2.11.0'\n");
   EXPECT_THAT(gate().stderr_text, Not(HasSubstr(one)));
+  for (const char* packages : {"before", "after"}) quiet_torch(packages, "", "__version__ = '2.11.0'\n");
+  EXPECT_THAT(gate().stderr_text, HasSubstr(one)) << "others have no git version";
 }
 
 TEST_F(gate_of_pythons, refuses_one_without_cuda_where_the_other_has_a_gpu) {
