@@ -4,6 +4,7 @@
 
 #include "harness/cli/usage_error.hpp"
 #include "harness/system/bundled_file.hpp"
+#include "harness/system/process.hpp"
 #include "reports/base/json_input.hpp"
 
 #include <fmt/format.h>
@@ -15,7 +16,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <iostream>
-#include <sstream>
 #include <system_error>
 
 namespace fs = std::filesystem;
@@ -103,19 +103,11 @@ std::string program_path(const std::string& name) {
   const auto refused = [&](const std::string& why) {
     return usage_error(fmt::format("{}: cannot be run: {}", one_line(name), why));
   };
-  std::error_code none;
-  if (name.find('/') != std::string::npos) {
-    if (access(name.c_str(), X_OK) != 0) throw refused(std::strerror(errno));
-    if (fs::is_directory(name, none)) throw refused("it is a folder");
-    return name;
-  }
-  const char* path = std::getenv("PATH");
-  std::istringstream folders(path != nullptr ? path : "/bin:/usr/bin");
-  for (std::string folder; std::getline(folders, folder, ':');) {
-    const fs::path found = fs::path(folder.empty() ? "." : folder) / name;
-    if (fs::is_regular_file(found, none) && access(found.c_str(), X_OK) == 0) return found;
-  }
-  throw refused("no such program is in PATH");
+  std::string path = as_a_shell_finds(name);
+  if (path.find('/') == path.npos) throw refused("no such program is in PATH");
+  if (access(path.c_str(), X_OK) != 0) throw refused(std::strerror(errno));
+  if (std::error_code none; fs::is_directory(path, none)) throw refused("it is a folder");
+  return path;
 }
 
 std::vector<fs::path> own_paths() {

@@ -13,12 +13,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <cstdlib>
 #include <iterator>
-#include <sstream>
 #include <system_error>
 #include <utility>
 
@@ -63,20 +59,6 @@ std::string how_it_ended(const process_result& p) {
   return words.empty() ? how : how + ": " + words;
 }
 
-/// Finds a name without a folder on the PATH, skipping empty elements. Returns the name unchanged if it is not found.
-std::filesystem::path on_path(const std::filesystem::path& program) {
-  const char* const folders = std::getenv("PATH");
-  if (program.has_parent_path() || folders == nullptr) return program;
-  std::istringstream in(folders);
-  for (std::string folder; std::getline(in, folder, ':');) {
-    std::filesystem::path there = std::filesystem::path(folder) / program;
-    std::error_code none;
-    if (!folder.empty() && std::filesystem::is_regular_file(there, none) && access(there.c_str(), X_OK) == 0)
-      return there;
-  }
-  return program;
-}
-
 }  // namespace
 
 python_environment::python_environment(const std::filesystem::path& python,
@@ -101,23 +83,11 @@ std::vector<python_environment> python_environment::all(const std::vector<std::f
 python_environment::python_environment(const std::filesystem::path& python,
                                        const std::filesystem::path& scripts, int stop,
                                        std::chrono::milliseconds patience)
-    : python_(on_path(python)), script_(scripts / "run_trials.py"), patience_(patience) {
-  std::string wrong, said;
+    : python_(as_a_shell_finds(python)), script_(scripts / "run_trials.py"), patience_(patience) {
   // Checks the program before it gets a script, which another program might misread.
-  spawn_options options;
-  options.argv = {python_, "--version"};
-  options.timeout = patience_;
-  try {
-    const process_result asked = run_process(options, {}, stop);
-    if (asked.how == ending::interrupted) throw interrupted{};
-    if (asked.how != ending::exited || asked.exit_code != 0)
-      wrong = how_it_ended(asked);
-    else if (!asked.stdout_text.starts_with("Python 3."))
-      wrong = "its --version is '" + first_line(asked.stdout_text + asked.stderr_text) + "'";
-  } catch (const std::system_error& error) {
-    wrong = error.what();
-  }
-  if (wrong.empty()) wrong = ask({"probe"}, patience_, said, stop);
+  std::string said, wrong = ask({}, said, stop);
+  if (wrong.empty() && !said.starts_with("Python 3.")) wrong = "its --version is '" + first_line(said) + "'";
+  if (wrong.empty()) wrong = ask({"probe"}, said, stop);
   if (wrong.empty()) {
     *found_ = nlohmann::json::parse(said, nullptr, false);
     if (!found_->is_object()) wrong = "the process that looks at its packages said nothing";
@@ -144,8 +114,8 @@ void python_environment::import_all(std::span<python_environment> all, const std
     const auto& [python, family] = there.at(std::stoul(request));
     nlohmann::json report;
     std::string said;
-    report["failed"] = python->ask({"probe-import", family, "--device", std::to_string(device)},
-                                   python->patience_, said, stopped);
+    report["failed"] =
+        python->ask({"probe-import", family, "--device", std::to_string(device)}, said, stopped);
     report["said"] = said;
     return report.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   });
@@ -184,18 +154,20 @@ void python_environment::take_identity(const python_framework& f, const nlohmann
     if (has_framework(name, f)) version = is["version"];
 }
 
-/// Appends the process's report to `said`. Returns "" if it ended well, else how it ended.
-std::string python_environment::ask(const std::vector<std::string>& words, std::chrono::milliseconds limit,
-                                    std::string& said, int stop) const {
+/// `said`: the process's report; without words, its version. Returns "" if it ended well, else how it ended.
+std::string python_environment::ask(const std::vector<std::string>& words, std::string& said,
+                                    int stop) const {
   spawn_options options;
-  options.argv = command(words);
-  options.timeout = limit;
+  options.argv = words.empty() ? std::vector<std::string>{python_, "--version"} : command(words);
+  options.timeout = patience_;
   // Keeps JAX from taking all memory of the GPU.
   options.environment = {{"XLA_PYTHON_CLIENT_PREALLOCATE", "false"}};
+  said.clear();
   try {
     const process_result ended = run_process(
         options, [&](std::string_view bytes) { said += bytes; }, stop);
     if (ended.how == ending::interrupted) throw interrupted{};
+    if (words.empty()) said = ended.stdout_text + ended.stderr_text;
     return ended.how == ending::exited && ended.exit_code == 0 ? std::string() : how_it_ended(ended);
   } catch (const std::system_error& error) {
     return error.what();

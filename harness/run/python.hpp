@@ -63,8 +63,7 @@ class python_environment {
   static void import_all(std::span<python_environment> all, const std::set<std::string>& families, int device,
                          int stop);
   void take_identity(const python_framework& f, const nlohmann::json& is);
-  std::string ask(const std::vector<std::string>& words, std::chrono::milliseconds limit, std::string& said,
-                  int stop) const;
+  std::string ask(const std::vector<std::string>& words, std::string& said, int stop) const;
   std::filesystem::path python_, script_;
   std::chrono::milliseconds patience_;
   json_value found_;

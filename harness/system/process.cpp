@@ -607,6 +607,17 @@ int interrupt_guard::signal() const {
   return interrupt_signal;
 }
 
+std::string as_a_shell_finds(const std::string& name) {
+  const char* const path = name.find('/') != name.npos ? "" : std::getenv("PATH");
+  std::istringstream folders(path != nullptr ? path : "/bin:/usr/bin");
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    const std::filesystem::path found = std::filesystem::path(folder.empty() ? "." : folder) / name;
+    std::error_code none;
+    if (std::filesystem::is_regular_file(found, none) && access(found.c_str(), X_OK) == 0) return found;
+  }
+  return name;
+}
+
 std::string signal_name(int signal) {
   // Linux signals from 1; the C library has their names since 2.32.
   static constexpr std::array<const char*, 31> names{

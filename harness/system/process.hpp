@@ -89,6 +89,9 @@ class interrupt_guard {
   [[nodiscard]] int signal() const;  ///< the first signal that came, or 0
 };
 
+/// Path of a program by its name, from PATH. A name with a folder, or that PATH does not have, is returned as it is.
+std::string as_a_shell_finds(const std::string& name);
+
 std::string signal_name(int signal);  ///< "SIGSEGV", or "signal 64" for one without a name
 
 }  // namespace cufault
