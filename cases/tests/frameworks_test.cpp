@@ -6,6 +6,7 @@
 #include "harness/model/case.hpp"
 #include "harness/system/process.hpp"
 #include "harness/system/temporary_folder.hpp"
+#include "reports/base/json_input.hpp"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -235,24 +236,8 @@ class fakes_of_frameworks : public testing::Test {
 class torch_with_cublas : public fakes_of_frameworks {
  protected:
   void SetUp() override {
-    write("torch/__init__.py", R"py(
+    write("torch/__init__.py", read_text(FRAMEWORKS "/../../tests/fake_torch.py") + R"py(
 import ctypes
-class version:
-    cuda = None
-class Anything:
-    def __getattr__(self, name):
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return Anything()
-    def __call__(self, *given, **named):
-        return Anything()
-    def __matmul__(self, other):
-        return Anything()
-class nn:
-    Module = Linear = Embedding = Anything
-class cuda:
-    is_initialized = staticmethod(lambda: False)
-    set_device = synchronize = memory_allocated = memory_reserved = staticmethod(lambda *given: 0)
 NAMES = {1: "NOT_INITIALIZED", 3: "ALLOC_FAILED", 13: "EXECUTION_FAILED", 14: "INTERNAL_ERROR"}
 cublas = ctypes.CDLL(")py" FAKE_BLAS R"py(/libcublas.so.13")
 def matmul(*given):
@@ -261,10 +246,6 @@ def matmul(*given):
         code = getattr(cublas, name)(*arguments)
         if code != 0:
             raise RuntimeError(f"CUDA error: CUBLAS_STATUS_{NAMES[code]} when calling `{name}(handle)`")
-    return Anything()
-def __getattr__(name):
-    if name.startswith("__"):
-        raise AttributeError(name)
     return Anything()
 )py");
   }

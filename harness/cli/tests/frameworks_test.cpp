@@ -36,28 +36,7 @@ class frameworks : public end_to_end {
   }
   /// One whose functions do nothing and whose numbers are all right. `ends`: what is defined beside them.
   void quiet_torch(const fs::path& packages, const std::string& ends = {}, const std::string& begins = {}) {
-    write_torch(packages, begins + R"(
-class version:
-    cuda = None
-class Anything:
-    def __getattr__(self, name):
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return Anything()
-    def __call__(self, *given, **named):
-        return Anything()
-    def __matmul__(self, other):
-        return Anything()
-class nn:
-    Module = Linear = Embedding = Anything
-class cuda:
-    is_initialized = staticmethod(lambda: False)
-    set_device = synchronize = memory_allocated = memory_reserved = staticmethod(lambda *given: 0)
-def __getattr__(name):
-    if name.startswith("__"):
-        raise AttributeError(name)
-    return Anything()
-)" + ends);
+    write_torch(packages, begins + read_text(FRAMEWORKS "/../../tests/fake_torch.py") + ends);
   }
   void write_torch(const fs::path& packages, const std::string& text) {
     fs::create_directories(folder / packages / "torch");

@@ -54,19 +54,7 @@ class python : public testing::Test {
   }
   /// A torch that can be imported as far as trials need.
   void fake_torch(const std::string& begins, const fs::path& where = {}) {
-    write(where / "torch/__init__.py", begins + R"(
-class version:
-    cuda = None
-class Anything:
-    def __getattr__(self, name):
-        return Anything()
-    def __call__(self, *given, **named):
-        raise RuntimeError("the fake computes nothing")
-def __getattr__(name):
-    if name.startswith("__"):
-        raise AttributeError(name)
-    return Anything()
-)");
+    write(where / "torch/__init__.py", begins + read_text(FRAMEWORKS "/../../tests/fake_torch.py"));
   }
   /// A torch with a version, and metadata of a version, or none.
   void release(const fs::path& where, const std::string& version, const std::string& metadata) {
