@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import multiprocessing.pool
 import os
 import re
 import subprocess
@@ -583,21 +584,24 @@ print(best)
 """
 
 
+def printed_number(program: str, device: int, variable: str, value: str) -> float:
+    """By a Python of its own with this variable, or without it where the value is empty."""
+    environment = {**os.environ, variable: value}
+    if not value:
+        del environment[variable]
+    words = [sys.executable, "-B", "-c", program, str(device)]
+    ended = subprocess.run(words, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False)
+    try:
+        return float(ended.stdout)
+    except ValueError:
+        said = (ended.stderr.strip().splitlines() or ["it said nothing"])[-1]
+        raise SetUpFailed(f"the process with {variable}={value}: {said}") from None
+
+
 def cost_of_no_addmm_lt(world: World) -> None:
     """How long a linear layer takes with cuBLASLt and without, each in a process of its own."""
     for name, value in (("with", ""), ("without", "1")):
-        words = [sys.executable, "-B", "-c", TIMED_LINEAR, str(world.trial.device)]
-        environment = {**os.environ, "DISABLE_ADDMM_CUDA_LT": value}
-        if not value:
-            del environment["DISABLE_ADDMM_CUDA_LT"]
-        try:
-            ended = subprocess.run(words, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=50, check=False)
-            time = float(ended.stdout)
-        except ValueError:
-            said = (ended.stderr.strip().splitlines() or ["it said nothing"])[-1]
-            raise SetUpFailed(f"the process that takes the time {name} cuBLASLt: {said}") from None
-        except subprocess.SubprocessError as error:
-            raise SetUpFailed(f"the process that takes the time {name} cuBLASLt: {error}") from None
+        time = printed_number(TIMED_LINEAR, world.trial.device, "DISABLE_ADDMM_CUDA_LT", value)
         world.trial.measure(f"time of a linear layer {name} cuBLASLt", time, "us")
     attempt(world, Linear)
 
@@ -616,29 +620,11 @@ WORKSPACE_SETTINGS = ("unset", ":0:0", ":16:8", ":4096:8", ":many:8")
 
 def workspace_footprints(world: World) -> None:
     """What the first product takes by CUBLAS_WORKSPACE_CONFIG, each setting in a process of its own, side by side."""
-    started: Dict[str, "subprocess.Popen[str]"] = {}
-    for setting in WORKSPACE_SETTINGS:
-        environment = {**os.environ, "CUBLAS_WORKSPACE_CONFIG": setting}
-        if setting == "unset":
-            del environment["CUBLAS_WORKSPACE_CONFIG"]
-        words = [sys.executable, "-B", "-c", TAKEN_BY_PRODUCT, str(world.trial.device)]
-        started[setting] = subprocess.Popen(
-            words, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    try:
-        for setting, process in started.items():
-            said, errors = process.communicate(timeout=60)
-            try:
-                world.trial.measure(f"memory taken by the first product, {setting}", float(said), "bytes")
-            except ValueError:
-                why = (errors.strip().splitlines() or ["it said nothing"])[-1]
-                raise SetUpFailed(f"the process with CUBLAS_WORKSPACE_CONFIG {setting}: {why}") from None
-    except subprocess.TimeoutExpired as error:
-        raise SetUpFailed(f"a process with CUBLAS_WORKSPACE_CONFIG: {error}") from None
-    finally:
-        for process in started.values():
-            if process.poll() is None:
-                process.kill()
-                process.wait()
+    with multiprocessing.pool.ThreadPool(len(WORKSPACE_SETTINGS)) as side_by_side:
+        taken = side_by_side.map(
+            lambda setting: printed_number(TAKEN_BY_PRODUCT, world.trial.device, "CUBLAS_WORKSPACE_CONFIG", setting.replace("unset", "")), WORKSPACE_SETTINGS)
+    for setting, count in zip(WORKSPACE_SETTINGS, taken):
+        world.trial.measure(f"memory taken by the first product, {setting}", count, "bytes")
     attempt(world, Matmul)
 
 
@@ -780,6 +766,8 @@ ARMS: Dict[str, Callable[[World], None]] = {
     "capture/copy_to_host+outside": captured(copy_to_host, "copy_to_host", "copy behind the replay"),
     "capture/synchronise": captured(synchronise, "synchronise"),
 }
+ARMS.update({f"on_the_cpu/{name}": ARMS[f"documented_examples/{name}"] for name in (
+    "incompatible_shapes", "ten_by_ten_times_ten_by_five", "integer_model", "integer_weights", "integer_weights+float", "example_2")})
 def snippet(api: str, work: Callable[[], Optional[bool]], words: str = "") -> Callable[[World], None]:
     """Code of a page; `words`: how it was corrected."""
 
