@@ -35,13 +35,14 @@ void add_known(command_line& line) {
       "helps",
       "Measured: cufault saw it with that version on that architecture. Documented: NVIDIA's "
       "release notes say it.\n"
-      "Reported: users say it. Not measured: the nearest version or another architecture has "
-      "it; that is no warning.\n"
+      "Likely affected: the releases before and behind are. Reported: users say it.\n"
+      "Affected elsewhere: measured with that version on another GPU, and not on this one.\n"
+      "Not measured: the nearest version has it; that is no warning.\n"
       "Without --here, --cublas, --package and --lock it lists all. It needs no GPU.\n"
       "Forced algorithm: only one that is chosen by hand meets it. Refused call: only a call that other "
-      "releases refuse with a status does. --fail-on counts neither.\n"
+      "releases refuse with a status does. --fail-on counts neither, unless --count names it.\n"
       "Exit codes: 0 also where issues are listed; 1 with --fail-on, where one of that harm is "
-      "measured or documented;\n"
+      "measured, documented or likely;\n"
       "2 bad input, a lock file that pins none of them, a trace without its calls, or --here without a "
       "cuBLAS.",
       [asked] {
@@ -73,13 +74,17 @@ void add_known(command_line& line) {
       ->type_name("TRACE")
       ->check(CLI::ExistingFile);
   CLI::Option* const fail_on =
-      add_passed_on<texts>(known, "--fail-on",
-                           "exit with 1 where an issue of this harm is measured or documented; give it again "
-                           "for another harm")
+      add_passed_on<texts>(
+          known, "--fail-on",
+          "exit with 1 where an issue of this harm is measured, documented or likely; give it "
+          "again for another harm")
           ->check(CLI::IsMember(texts(std::begin(harms), std::end(harms))));
-  known
-      ->add_flag_callback(
-          "--count-all", [] {}, "--fail-on counts forced algorithms and refused calls, too")
+  add_passed_on<texts>(known, "--count",
+                       "what --fail-on counts in place of measured,documented,likely_affected and of "
+                       "any,heuristic: more are reported, affected_elsewhere, forced_algorithm, refused_call")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"measured", "documented", "likely_affected", "reported", "affected_elsewhere",
+                             "any", "heuristic", "forced_algorithm", "refused_call"}))
       ->needs(fail_on);
   add_passed_on<texts>(known, "--except", "leave this issue out, by its name; give it again for another")
       ->type_name("ISSUE");

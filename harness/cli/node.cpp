@@ -415,9 +415,10 @@ void add_node(command_line& line) {
       ->check(CLI::Range(1, 256));
   node->add_flag("--drill", asked.drill,
                  "fail on purpose: the injector fails cuInit, so that what reads the verdict is tested");
-  node->add_option("--fail-on", said->fail_on,
-                   "a node is bad, too, where its cuBLAS has a measured known issue of this harm on its GPUs "
-                   "(cufault known)")
+  node->add_option(
+          "--fail-on", said->fail_on,
+          "a node is bad, too, where its cuBLAS has a known issue of this harm on its GPUs, measured, "
+          "documented or likely (cufault known)")
       ->check(CLI::IsMember({std::string(harms[0])}));
   CLI::Option* const json =
       add_json(node, asked.json, "node", ": the verdict; the line goes to standard error");

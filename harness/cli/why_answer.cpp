@@ -86,7 +86,7 @@ std::vector<std::string> known_of_frameworks(const std::string& output, const st
   if (!folders.empty())
     for (const auto& [library, version] : frameworks_in({folders.begin(), folders.end()}))
       for (const known_match& m : issues_of(version, architecture_of(gpu), library))
-        if (m.level != known_level::not_measured && !m.issue->status.empty() &&
+        if (m.level < known_level::affected_elsewhere && !m.issue->status.empty() &&
             output.find(m.issue->status) != output.npos)
           lines.push_back(fmt::format("{} {} has a known issue, {}: {} ({}; {})", library, version,
                                       m.issue->id, m.issue->what, m.because, m.issue->addresses));

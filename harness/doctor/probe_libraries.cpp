@@ -225,16 +225,17 @@ probe_report look_at_known_issues(const machine& m) {
                       cublas ? "--cublas " : "--package " + library + "==", version, architecture);
       std::size_t more = 0;
       for (const known_match& f : m.known(version, architecture, library)) {
-        if (f.level != known_level::measured || f.issue->reach != "any" ||
+        if (f.level > known_level::likely_affected || !is_met_by_any_call(*f.issue) ||
             rank_of_harm(f.issue->harm) > rank_of_harm("hang")) {
           ++more;
           continue;
         }
-        report.findings.push_back({.level = finding_level::warning,
-                                   .text = fmt::format("{}, {}: {}", where, f.issue->id, f.issue->what),
-                                   .advice = std::string(first_workaround(*f.issue)),
-                                   .command = list,
-                                   .harm = std::string(f.issue->harm)});
+        report.findings.push_back(
+            {.level = finding_level::warning,
+             .text = fmt::format("{}, {}: {} ({})", where, f.issue->id, f.issue->what, f.because),
+             .advice = std::string(first_workaround(*f.issue)),
+             .command = list,
+             .harm = std::string(f.issue->harm)});
       }
       if (more > 0) report.seen.push_back(fmt::format("{}: {} more known: {}", where, more, list));
     }

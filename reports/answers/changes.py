@@ -14,7 +14,8 @@ from typing import Any
 
 import asked
 import text
-from known_issues import FAMILIES, LIBRARIES
+from known_issues import FAMILIES, LIBRARIES, defect_of
+from known_issues import numbers_of as numbers_in
 
 # What a change is for a program that relied on how it was, worst first.
 HARMS = {"wrong_numbers": "Wrong numbers behind SUCCESS", "crash": "A crash, or a damaged context", "hang": "A hang",
@@ -196,7 +197,7 @@ def print_notes(page: Page, report: Report) -> None:
     if not report.notes:
         return
     page.heading("What NVIDIA's release notes say")
-    for verdict, title in (("confirmed", "Confirmed by our arms"), ("not_seen", "Not seen: our arms show otherwise"), ("not_tried", "Not tried here")):
+    for verdict, title in (("confirmed", "Confirmed by our arms"), ("seen_not_mended", "Seen, and not mended: our arms show what the note calls mended"), ("not_seen", "Not seen: our arms show otherwise"), ("not_tried", "Not tried here")):
         rows = []
         for n in report.notes:
             ours = n["ours"]
@@ -274,6 +275,9 @@ def main(asked_for: asked.Asked) -> int:
     if release and release not in names:
         raise asked.Refused(f"--release {release}: it is not in these records, which have {', '.join(names)}")
     notes, known = (json.loads(file.read_text()) if file.exists() else {} for file in map(asked_for.file, ("release_notes", "known_issues")))
+    broken = [n["id"] for n in notes.get("notes", []) if not () < numbers_in(n.get("since", n["release"])) <= numbers_in(n["release"]) <= numbers_in(n.get("until", n["release"]))]
+    if why := defect_of(known) or (f"the note {broken[0]}: since, release and until are no range of releases" if broken else ""):
+        raise asked.Refused(asked.one_line(why))
     report = Report(said, [] if package else notes.get("notes", []), release, package, sources_in(asked_for.files["snippets"], FAMILIES[package]) if package else {})
     if asked_for.json:
         text.print_json(report.json(), 1)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import asked
 import text
 from asked import Refused, did_you_mean, one_line, say
-from known_issues import FAMILIES, HARMS, LEVELS, LIBRARIES, Entry, Found, architecture_of, found_issues, is_of, measured_before, numbers_of, states, within
+from known_issues import FAMILIES, HARMS, LEVELS, LIBRARIES, REACHES, Entry, Found, architecture_of, defect_of, found_issues, is_of, measured_before, numbers_of, said_by, states, within, workaround
 
 if TYPE_CHECKING:
     from sqlite3 import Connection, Row
@@ -52,56 +52,62 @@ def span_text(states_there: list[tuple[str, bool]], of_cublas: bool = True) -> s
     return "; ".join(parts)
 
 
-def range_text(r: dict[str, str]) -> str:
+def range_text(r: dict[str, Any]) -> str:
     if "before" not in r:
-        return f"from {r['from']} (an end is not known)"
-    return f"{r['from']} to before {r['before']}" + (f" ({r['told']})" if "told" in r else "")
+        return f"{r['from']} (the only one named)" if r.get("to") == r["from"] else f"{r['from']} to {r['to']} (named last)" if "to" in r else f"from {r['from']} (an end is not known)"
+    return f"{r['from']} to before {', '.join(r['before'])}" + (f" ({r['told']})" if "told" in r else "")
 
 
 def versions_of(entry: Entry) -> str:
-    """Which versions, on which GPUs."""
-    ranges = entry.get("ranges", [])
-    said = ", ".join(map(range_text, ranges))
-    if not is_of(entry, "cublas"):
+    """Which versions, on which GPUs: by whom."""
+    ranges, of_cublas = entry.get("ranges", []), is_of(entry, "cublas")
+    said = "; ".join(f"{f'{by}: ' if entry['sort'] != by else ''}{', and '.join(of)}" for by in LEVELS if (of := [range_text(r) for r in ranges if said_by(entry, r) == by]))
+    if not of_cublas:
         said = f"{LIBRARIES[entry['library']]}{' ' + said if said else ': affected releases unknown'}"
     parts = [f"{said} on {', '.join(entry['architectures'])}" if said and entry.get("architectures") else said] if said else []
     for architecture, measured in sorted(entry.get("measured", {}).items()):
         nots = ", ".join(measured["not_affected"])
         if measured["affected"]:
-            parts.append(f"On {architecture}: {', '.join(measured['affected'])}{'; not ' + nots if nots else ''}. {span_text(states(measured), is_of(entry, 'cublas'))}")
+            parts.append(f"On {architecture}: {', '.join(measured['affected'])}{'; not ' + nots if nots else ''}. {span_text(states(measured), of_cublas)}")
             continue
-        tried = any(within(r, v) for v in measured["not_affected"] for r in ranges)
+        tried = any(within(r, numbers_of(v), of_cublas) for v in measured["not_affected"] for r in ranges)
         parts.append(f"Tried on {architecture} with {nots}: not seen" if tried else f"Not tried in this range; on {architecture} with {nots} it was not seen")
     return ". ".join(parts)
 
 
 def versions_named(entry: Entry) -> list[str]:
     """Ends of its ranges, and what was measured."""
-    ends = [r[end] for r in entry.get("ranges", []) for end in ("from", "before") if end in r]
+    ends = [v for r in entry.get("ranges", []) for v in (r["from"], *r.get("before", []))]
     return ends + [v for measured in entry.get("measured", {}).values() for versions in measured.values() for v in versions]
 
 
 def workarounds_of(entry: Entry) -> str:
-    return " ".join(w["text"] + (f" ({w['arm']})" if "arm" in w else "") for w in entry.get("workarounds", []))
+    return " ".join(workaround(w) + (f" ({w['arm']})" if "arm" in w else "") for w in entry.get("workarounds", []))
+
+
+BEHIND = {"affected_elsewhere": "Affected on another GPU, and not measured on this one:", "not_measured": "Not measured with this version, which is no warning:"}
+"""Levels that are told in a line each."""
 
 
 def print_issues(found: list[Found], out: text.Output, markdown: bool) -> None:
     """What is measured, documented or reported in blocks, and the rest in lines behind them; as Markdown a table for each harm."""
     rows: dict[str, list[list[str]]] = {harm: [] for harm in HARMS}
-    told = False
+    told = ""
     for entry, level, because in found:
         how = spaced(level) + ("" if entry["reach"] == "any" else ", " + spaced(entry["reach"]))
         evidence = " ".join([*dict.fromkeys(e["arm"] for e in entry.get("evidence", [])), *entry.get("addresses", [])])
         rows[entry["harm"]].append([entry["id"], how, entry["what"], because, workarounds_of(entry), evidence])
+        if reached := workarounds_of({"workarounds": [entry["reached"]]} if "reached" in entry else {}):
+            rows[entry["harm"]][-1][1] += f". {reached}"
         if markdown:
             continue
-        if level == "not_measured":
-            if not told:
-                out.print("Not measured with this version, which is no warning:")
-            told = True
+        if level in BEHIND:
+            if told != level:
+                out.print(BEHIND[level])
+            told = level
             out.print(text.cell(f"{entry['id']}  [{spaced(entry['harm'])}] {because}", False))
             continue
-        lines = [f"{entry['id']}  [{how}, {spaced(entry['harm'])}, {LIBRARIES[entry['library']]}]", "  " + entry["what"], "  " + because]
+        lines = [f"{entry['id']}  [{how}, {spaced(entry['harm'])}, {LIBRARIES[entry['library']]}]", "  " + entry["what"], "  " + because, *(["  reach: " + reached] if reached else [])]
         lines += ["  what helps: " + workarounds_of(entry)] if entry.get("workarounds") else []
         for line in [*lines, "  see: " + evidence, ""]:
             out.print(text.cell(line, False))
@@ -214,6 +220,8 @@ def this_stack(program: Path) -> list[Question]:
     return [Question(v, keys.get("compute_capability", "")) for v in versions]
 
 
+COUNTED = (*LEVELS[:3], *REACHES[:2])
+"""By --fail-on, unless --count names others."""
 A_VERSION = "--cublas, --package, --lock or --here"
 
 
@@ -372,6 +380,8 @@ def main(asked_for: asked.Asked) -> int:
         known = json.loads(file.read_text())
     except ValueError as error:
         raise Refused(f"{one_line(str(file))}: {error}") from None
+    if why := defect_of(known):
+        raise Refused(f"{one_line(str(file))}: {one_line(why)}")
     whole: list[Entry] = known["issues"]
     if folder := options.get("measure"):
         own = Path(folder).samefile(asked_for.file("records"))
@@ -404,16 +414,17 @@ def main(asked_for: asked.Asked) -> int:
             print_issues(all_issues(entries), out, markdown)
         return 0
     answers: dict[str, list[dict[str, Any]]] = {"answers": [], "packages": []}
-    failing, not_counted = list[str](), set[str]()
+    failing, not_counted = dict[str, None](), dict[str, None]()
+    asked_levels, asked_reaches = ([word for word in of if word in (options.get("count") or COUNTED)] for of in (LEVELS, REACHES))
+    levels, reaches = asked_levels or COUNTED, asked_reaches or COUNTED
     for q in questions:
         of_calls = found_issues(entries, *q[:2], q.library)
         left_out = len(found_issues(of_any_call, *q[:2], q.library)) - len(of_calls)
         found = [f for f in of_calls if f.entry["id"] not in options.get("except", [])]
-        for entry in (f.entry for f in found if f.level in ("measured", "documented") and f.entry["harm"] in options.get("fail-on", [])):
-            if entry["reach"] == "any" or "count-all" in options:
-                failing.append(entry["id"])
-            else:
-                not_counted.add(entry["id"])
+        for entry, level, _ in found:
+            if entry["harm"] in options.get("fail-on", []) and level != LEVELS[-1]:
+                how = spaced(level) + (f", {spaced(entry['reach'])}" if entry["reach"] not in COUNTED else "")
+                (failing if level in levels and entry["reach"] in reaches else not_counted)[f"{entry['id']} ({how})"] = None
         there = [m for e in whole if is_of(e, q.library) for a, m in e.get("measured", {}).items() if q.architecture in ("", a)]
         any_measured = any(numbers_of(v) == numbers_of(q.version) for m in there for versions in m.values() for v in versions)
         if as_json:
@@ -433,7 +444,7 @@ def main(asked_for: asked.Asked) -> int:
     if as_json:
         text.print_json({"schema": 1, **{name: of for name, of in answers.items() if of or name == "answers"}})
     if not_counted:
-        say(f"cufault: not counted, {len(not_counted)} that only a forced algorithm or a call that other releases refuse meets: {', '.join(sorted(not_counted))}; --count-all counts them")
+        say(f"cufault: not counted: {', '.join(not_counted)}; --count says what is")
     if not failing:
         return 0
     say(f"cufault: {text.plural(len(failing), 'known issue')} with {spaced(' or '.join(options['fail-on']))}: {', '.join(failing)}")

@@ -30,7 +30,9 @@ LIBRARIES = {"cublas": "cuBLAS", "cublaslt": "cuBLASLt", "torch": "PyTorch", "tr
 """Their names, by the word in the list. A version of cuBLAS is one of cuBLASLt, too."""
 FAMILIES = {"torch": "pytorch", "triton": "pytorch", "jax": "jax", "cupy": "cupy"}
 """Keys of stacks, and families of cases, whose process has the library."""
-LEVELS = ("measured", "documented", "reported", "not_measured")
+LEVELS = ("measured", "documented", "likely_affected", "reported", "affected_elsewhere", "not_measured")
+"""likely_affected: between two affected releases of which one follows the other. affected_elsewhere: measured with this version on another GPU, and not on this one."""
+REACHES = ("any", "heuristic", "forced_algorithm", "refused_call")
 
 
 class KnownIssueWarning(UserWarning):
@@ -49,7 +51,7 @@ class Issue(NamedTuple):
     calls: list[str]
     """Functions that it concerns; empty: not known."""
     reach: str
-    """"forced_algorithm": only by an algorithm chosen by hand; "refused_call": only by a call that other releases refuse; else "any"."""
+    """"heuristic": by what the heuristic proposes; "forced_algorithm": only by an algorithm chosen by hand; "refused_call": only by a call that other releases refuse; else "any"."""
 
 
 Entry = dict[str, Any]
@@ -70,13 +72,21 @@ def numbers_of(version: str) -> tuple[int, ...]:
     return tuple(map(int, found.groups())) if found else ()
 
 
+def defect_of(known: dict[str, Any]) -> str:
+    """Why nothing can be told by this list: a release or a range that is none; empty where nothing is wrong."""
+    for r in known.get("releases", []):
+        if not numbers_of(r.get("release", "")) or not re.fullmatch(r"\d{4}-\d\d-\d\d", r.get("date", "")):
+            return f"a release without a number or a date: {json.dumps(r)}"
+    for entry in known.get("issues", []):
+        for r in entry.get("ranges", []):
+            every = [numbers_of(str(v)) for v in (r.get("from"), *r.get("before", []), *([r["to"]] if "to" in r else []))]
+            if () in every or min(every) < every[0] or every[0] in every[1 : 1 + len(r.get("before", []))]:
+                return f"{entry['id']}: a range without a beginning, or that ends before it: {json.dumps(r)}"
+    return ""
+
+
 def is_of(entry: Entry, library: str) -> bool:
     return bool(entry["library"] == library or (library == "cublas" and entry["library"] == "cublaslt"))
-
-
-def within(span: dict[str, str], version: str) -> bool:
-    """Whether a version lies in a range, which has no end where no release is told to mend it."""
-    return numbers_of(span["from"]) <= numbers_of(version) < numbers_of(span.get("before", "999999999.0.0"))
 
 
 def states(measured: dict[str, list[str]]) -> list[tuple[str, bool]]:
@@ -110,6 +120,21 @@ def _before(numbers: Numbers) -> Optional[Numbers]:
     return release_before(numbers, [r for r in came_out() if len(r) == 3])
 
 
+@functools.lru_cache(maxsize=None)
+def _line(numbers: Numbers) -> frozenset[Numbers]:
+    """A release, and all that it follows."""
+    before = _before(numbers)
+    return frozenset({numbers}) | (_line(before) if before else frozenset())
+
+
+def within(span: dict[str, Any], numbers: Numbers, of_cublas: bool = True) -> bool:
+    """Whether a version lies in a range: from its first release to `to`, and before it follows one that mends it. A later patch of another branch mends nothing."""
+    mended = [numbers_of(v) for v in span.get("before", [])]
+    listed = came_out() if of_cublas else ()
+    ended = any(v in _line(numbers[:3]) if v in listed else v <= numbers for v in mended)
+    return numbers_of(span["from"]) <= numbers <= numbers_of(span.get("to", "999999999.0.0")) and not ended
+
+
 def way_between(one: Numbers, other: Numbers) -> list[Numbers]:
     """Releases of cuBLAS by three numbers, each beside one that it follows or that follows it; empty where none leads from one to the other."""
     ends = []
@@ -132,39 +157,80 @@ def measured_before(version: str, measured: Collection[Numbers], of_cublas: bool
     return numbers
 
 
-def _nearest(entry: Entry, measured: dict[str, list[str]], version: str) -> tuple[int, str]:
-    """2: measured with this version; 1: with the nearest one before or behind it; else 0. And where it lies among the measured versions."""
-    of_cublas, asked = is_of(entry, "cublas"), numbers_of(version)
-    seen = {numbers_of(v): (affected, f"{v} ({'affected' if affected else 'not affected'})") for v, affected in states(measured)}
+def workaround(way: dict[str, str]) -> str:
+    """Says so where no arm proves it."""
+    return way["text"] + ("" if "arm" in way else " (not measured)")
+
+
+def said_by(entry: Entry, span: dict[str, Any]) -> str:
+    return str(span.get("by", "reported" if entry["sort"] == "reported" else "documented"))
+
+
+def _is_named(entry: Entry, architecture: str) -> bool:
+    named = entry.get("architectures", [])
+    return not architecture or not named or bool({architecture, architecture.split(".")[0] + ".x"} & {*named})
+
+
+def _seen(entry: Entry, architecture: str) -> dict[Numbers, tuple[bool, str]]:
+    """Releases of which an architecture's measurements tell, or else sources: whether each is affected, and how to say it."""
+    of_cublas, seen = is_of(entry, "cublas"), dict[Numbers, tuple[bool, str]]()
+    for r in entry.get("ranges", []) if _is_named(entry, architecture) else []:
+        named = {*map(numbers_of, (r["from"], r.get("to", r["from"]))), *(n for n in came_out() if of_cublas and len(n) == 3)}
+        mended = {numbers_of(v) for v in r.get("before", [])} - {n for n, (affected, _) in seen.items() if affected}
+        for numbers, affected in [*((n, False) for n in mended), *((n, True) for n in named if within(r, n, of_cublas))]:
+            seen[numbers] = affected, f"{'.'.join(map(str, numbers))} ({'affected' if affected else 'mended'}, {said_by(entry, r)})"
+    seen.update({numbers_of(v): (is_affected, f"{v} ({'affected' if is_affected else 'not affected'})") for v, is_affected in states(entry.get("measured", {}).get(architecture, NOTHING))})
+    return seen
+
+
+NOTHING: dict[str, list[str]] = {"affected": [], "not_affected": []}
+
+
+def _nearest(entry: Entry, architecture: str, asked: Numbers) -> tuple[bool, bool, str]:
+    """Whether the nearest release before a version and one behind it are affected, and where it lies among them."""
+    of_cublas, seen, version = is_of(entry, "cublas"), _seen(entry, architecture), ".".join(map(str, asked))
     if asked in seen:
-        return (2 if seen[asked][0] else 0), seen[asked][1]
+        return False, False, seen[asked][1]
     before = measured_before(version, seen, of_cublas)
     with_it = {*seen, asked}
-    behind = next((n for n in seen if n > asked and measured_before(".".join(map(str, n)), with_it, of_cublas) == asked), None)
+    behind = sorted((not seen[n][0], n) for n in seen if n > asked and measured_before(".".join(map(str, n)), with_it, of_cublas) == asked)
     if not before and not behind and asked not in came_out():  # older than all that are listed
-        behind = min((n for n in seen if n > asked), default=None)
-    near = [seen[n] for n in (before, behind) if n]
+        behind = [(not seen[n][0], n) for n in sorted(seen) if n > asked]
+    near = [seen[n] for n in (before, *(n for _, n in behind[:1])) if n]
     words = [text for _, text in near]
-    where = f"lies between {words[0]} and {words[1]}" if before and behind else f"is {'newer' if before else 'older'} than {words[0]}" if words else "follows none that was measured"
-    return int(any(affected for affected, _ in near)), f"{version} {where}"
+    where = f"between {words[0]} and {words[1]}" if before and behind else f"{'newer' if before else 'older'} than {words[0]}" if words else "none that it follows was measured"
+    return bool(before) and near[0][0], bool(behind) and near[-1][0], where
 
 
 def concern(entry: Entry, version: str, architecture: str) -> Optional[tuple[str, str]]:
     """THE RULE: what an entry says of a version on a compute capability (empty: any): one of LEVELS, and why; None: nothing."""
-    measured = entry.get("measured", {})
-    there = {architecture: measured[architecture]} if architecture in measured else measured
-    same = [(v, a, state == "affected") for a, m in measured.items() if architecture in ("", a) for state in m for v in m[state] if numbers_of(v) == numbers_of(version)]
-    if on := [(v, a) for v, a, affected in same if affected]:
+    measured, asked = entry.get("measured", {}), numbers_of(version)
+    same = [(v, a, state == "affected") for a, m in measured.items() for state in m for v in m[state] if numbers_of(v) == asked]
+    here = [of for of in same if architecture in ("", of[1])]
+    if on := [(v, a) for v, a, affected in here if affected]:
         return "measured", f"measured with {on[-1][0]} on {', '.join(a for _, a in on)}"
-    named = entry.get("architectures", [])
-    is_named = not architecture or not named or {architecture, architecture.split(".")[0] + ".x"} & set(named)
-    if is_named and any(within(r, version) for r in entry.get("ranges", [])):
-        seen = "; ".join(f"measured with {', '.join(m['affected'])} on {a}" for a, m in there.items() if m["affected"])
-        tried = "; ".join(f"tried with {v} on {a} and not seen" for v, a, _ in same)
-        return entry["sort"], f"{'documented by NVIDIA' if entry['sort'] == 'documented' else 'reported by users'}; {tried or seen or 'not reproduced here'}"
-    near = {a: _nearest(entry, m, version) for a, m in there.items() if m["affected"]}
+    told = {said_by(entry, r) for r in entry.get("ranges", []) if _is_named(entry, architecture) and within(r, asked, is_of(entry, "cublas"))}
+    if told and not (here and architecture and entry["sort"] == "measured"):
+        there = {architecture: measured[architecture]} if architecture in measured else measured
+        few = {a: ", ".join(m["affected"]) if len(m["affected"]) < 4 else f"{len(m['affected'])} releases" for a, m in there.items() if m["affected"]}
+        seen = "; ".join(f"measured with {releases} on {a}" for a, releases in few.items())
+        tried = "; ".join(f"tried with {v} on {a} and not seen" for v, a, _ in here)
+        by = " and ".join({"documented": "documented by NVIDIA", "reported": "reported by users"}[of] for of in sorted(told))
+        return min(told), f"{by}; {tried or seen or 'not reproduced here'}"
+    places = {a: _nearest(entry, a, asked) for a in ([architecture] if architecture else measured or [""])}
+    if between := [f"{where}{f' on {a}' if a else ''}" for a, (before, behind, where) in places.items() if before and behind]:
+        return "likely_affected", f"not measured; {'; '.join(between)}"
+    if not here and (on := [(v, a) for v, a, affected in same if affected]):
+        return "affected_elsewhere", f"measured with {on[-1][0]} on {', '.join(a for _, a in on)}"
+    if architecture not in measured and not _seen(entry, architecture):
+        places.update({a: _nearest(entry, a, asked) for a in measured})
+        places.pop(architecture, None)
+    if open_end := [where for a, (before, _, where) in places.items() if before and a not in measured and entry["sort"] != "reported"]:
+        return "not_measured", f"not measured; {open_end[0]}, and no note calls it mended"
+    shown = {a: p for a, p in places.items() if measured.get(a, NOTHING)["affected"]}
     elsewhere = f" on {architecture}" if architecture and architecture not in measured else ""
-    return ("not_measured", f"not measured{elsewhere}: {'; '.join(f'{text} on {a}' for a, (_, text) in near.items())}") if any(n for n, _ in near.values()) else None
+    near = "; ".join(f"{where}{f' on {a}' if a else ''}" for a, (_, _, where) in shown.items())
+    return ("not_measured", f"not measured{elsewhere}: {near}") if any(before or behind for before, behind, _ in shown.values()) else None
 
 
 class Found(NamedTuple):
@@ -176,10 +242,10 @@ class Found(NamedTuple):
 
 
 def found_issues(entries: Iterable[Entry], version: str, architecture: str = "", library: str = "cublas") -> list[Found]:
-    """Of a version of this library. Worst harm first; of one harm what is measured first. What is not measured comes last."""
+    """Of a version of this library. Worst harm first; of one harm what is measured first. What is affected elsewhere, and what is not measured, comes last."""
     said = [(entry, concern(entry, version, architecture)) for entry in entries if is_of(entry, library)]
     found = [Found(entry, *about) for entry, about in said if about]
-    return sorted(found, key=lambda f: (f.level == "not_measured", HARMS.index(f.entry["harm"]), LEVELS.index(f.level)))
+    return sorted(found, key=lambda f: (max(LEVELS.index(f.level), 3), HARMS.index(f.entry["harm"]), LEVELS.index(f.level)))
 
 
 def architecture_of(gpus: dict[str, str], name: str) -> str:
@@ -197,7 +263,7 @@ def issues(version: str, architecture: str = "", library: str = "cublas") -> lis
     found = []
     for entry in json.loads(_file().read_text())["issues"]:
         if is_of(entry, library) and (about := concern(entry, version, architecture)):
-            ways = [w["text"] for w in entry.get("workarounds", [])]
+            ways = [workaround(w) for w in entry.get("workarounds", [])]
             told = (ways, entry.get("addresses", []), entry.get("calls", []), entry["reach"])
             found.append(Issue(entry["id"], about[0], entry["harm"], entry["what"], *told))
     return found
@@ -254,7 +320,7 @@ def check(
     harms: Collection[str] = ("wrong_numbers",),
     levels: Collection[str] = ("measured", "documented"),
     ignore: Iterable[str] = (),
-    reach: Collection[str] = ("any",),
+    reach: Collection[str] = REACHES[:2],
 ) -> list[Issue]:
     """Warns (KnownIssueWarning) of each known issue of versions_here() on the GPUs of this process, and returns them. What users report needs `levels`. Without a version or a known GPU it does nothing. Raises nothing but its warnings, where Python makes these errors."""
     found: dict[str, tuple[Issue, str, str]] = {}
@@ -280,8 +346,10 @@ def _spans(entry: Entry) -> Iterator[tuple[str, tuple[int, ...], tuple[int, ...]
     for family in [a for a in named if a.endswith(".x")]:
         asked[" ".join([family, *(f"!{a}" for a in named if a != family and a.startswith(family[:-1]))])] = asked.pop(family)
     seen = [numbers_of(v) for m in measured.values() for state in m.values() for v in state]
-    ends = [numbers_of(r[end]) for r in entry.get("ranges", []) for end in ("from", "before") if end in r]
-    seen += [r for r in came_out() if len(r) == 3 and measured]
+    ranges = entry.get("ranges", [])
+    seen += [numbers_of(r["to"]) for r in ranges if "to" in r]
+    ends = [numbers_of(v) for r in ranges for v in (r["from"], *r.get("before", []))]
+    seen += [r for r in came_out() if len(r) == 3 and is_of(entry, "cublas")]
     bounds = sorted({(0, 0, 0), last, *seen, *((a, b, c + 1) for a, b, c in seen), *ends})
     for words, architecture in asked.items():
         spans: list[tuple[tuple[int, ...], tuple[int, ...], str, str]] = []
@@ -302,7 +370,7 @@ def header(known: dict[str, Any]) -> str:
         return f"    {{{', '.join(json.dumps(text, ensure_ascii=False) for text in texts)}}},\n"
 
     def of(entry: Entry) -> tuple[str, ...]:
-        ways = (w["text"] for w in entry.get("workarounds", []))
+        ways = map(workaround, entry.get("workarounds", []))
         texts = (entry[key] for key in ("id", "sort", "library", "harm", "what", "reach"))
         return (*texts, entry.get("status", ""), " ".join(entry.get("calls", [])), "\n".join(ways), " ".join(entry.get("addresses", [])))
 
@@ -331,4 +399,7 @@ inline constexpr known_span known_spans[] = {{
 
 
 if __name__ == "__main__":
-    print(header(json.loads(Path(sys.argv[1]).read_text())), end="")
+    listed = json.loads(Path(sys.argv[1]).read_text())
+    if defect_of(listed):
+        sys.exit(f"{sys.argv[1]}: {defect_of(listed)}")
+    print(header(listed), end="")

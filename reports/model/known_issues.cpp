@@ -50,7 +50,7 @@ std::vector<known_match> issues_of(std::string_view version, std::string_view ar
                                    std::string_view library) {
   std::vector<known_match> found = known_issues(version, architecture, library);
   std::ranges::stable_sort(found, {}, [](const known_match& m) {
-    return std::tuple(m.level == known_level::not_measured, rank_of_harm(m.issue->harm), m.level);
+    return std::tuple(std::max(m.level, known_level::reported), rank_of_harm(m.issue->harm), m.level);
   });
   return found;
 }
@@ -67,7 +67,8 @@ std::vector<std::string> issues_of_failure(std::string_view call, std::string_vi
   };
   if (known_version any{}; known_details::parse(version, any)) {
     for (const known_match& m : issues_of(version, architecture))
-      if (m.level != known_level::not_measured && is_of(*m.issue, call, status)) say(*m.issue, m.because);
+      if (m.level < known_level::affected_elsewhere && is_of(*m.issue, call, status))
+        say(*m.issue, m.because);
     return lines;
   }
   std::map<std::size_t, std::set<std::string>> measured;  // versions, by issue

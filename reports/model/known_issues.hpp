@@ -21,7 +21,12 @@ std::string architecture_of(std::string_view gpu);
 
 std::string_view first_workaround(const known_issue& issue);  ///< empty where none is known
 
-/// All that is known of a version; worst harm first, and of one harm what is measured first. What is not measured comes last.
+/// Whether a program meets it without an algorithm that is chosen by hand, and by a call that no other release refuses.
+inline bool is_met_by_any_call(const known_issue& issue) {
+  return issue.reach == "any" || issue.reach == "heuristic";
+}
+
+/// All that is known of a version; worst harm first, and of one harm what is measured first. What is affected elsewhere, or not measured, comes last.
 /// `library`: as in <cufault/known_issues.hpp>.
 std::vector<known_match> issues_of(std::string_view version, std::string_view architecture,
                                    std::string_view library = "cublas");

@@ -329,26 +329,31 @@ constexpr known_issue made_issue(std::string_view harm, std::string_view reach =
 constexpr known_issue made_wrong = made_issue("wrong_numbers"), made_status = made_issue("worse_status"),
                       made_hang = made_issue("hang"), made_refused = made_issue("crash", "refused_call");
 
-TEST_F(probes, known_issues_are_warned_of_where_they_were_measured) {
+TEST_F(probes, known_issues_are_warned_of_where_they_were_measured_documented_or_likely_and_it_says_which) {
   library("/lib64/libcublas.so.13");
   versions["/lib64/libcublas.so.13"] = {.version = 130100};
   m.known = [](std::string_view version, std::string_view architecture, std::string_view library) {
     EXPECT_EQ(library, "cublas");
     EXPECT_EQ(version, "13.1.0");
     EXPECT_EQ(architecture, "9.0");
-    return std::vector<known_match>{{&made_wrong, known_level::measured, {}},
+    return std::vector<known_match>{{&made_wrong, known_level::measured, "measured with 13.1.0 on 9.0"},
                                     {&made_status, known_level::measured, {}},
+                                    {&made_hang, known_level::documented, "documented by NVIDIA"},
+                                    {&made_hang, known_level::likely_affected, "not measured; between two"},
+                                    {&made_hang, known_level::affected_elsewhere, {}},
                                     {&made_hang, known_level::not_measured, {}},
                                     {&made_refused, known_level::measured, {}}};
   };
   const auto report = look_at_known_issues(m);
-  ASSERT_EQ(report.findings.size(), 1U) << "one of a status alone, and one that was measured with another "
+  ASSERT_EQ(report.findings.size(), 3U) << "one of a status alone, and one that was measured with another "
                                            "version, and one of a call that others refuse, are counted";
   EXPECT_EQ(report.findings[0].level, finding_level::warning);
-  EXPECT_EQ(report.findings[0].text, "cuBLAS 13.1.0 on 9.0, made: It is bad.");
+  EXPECT_EQ(report.findings[0].text, "cuBLAS 13.1.0 on 9.0, made: It is bad. (measured with 13.1.0 on 9.0)");
+  EXPECT_THAT(report.findings[1].text, HasSubstr("(documented by NVIDIA)"));
+  EXPECT_THAT(report.findings[2].text, HasSubstr("(not measured; between two)"));
   EXPECT_EQ(report.findings[0].advice, "Do not.");
   EXPECT_EQ(report.findings[0].harm, "wrong_numbers");
-  EXPECT_THAT(report.seen, ElementsAre(HasSubstr("3 more known: cufault known --cublas 13.1.0 --gpu 9.0")));
+  EXPECT_THAT(report.seen, ElementsAre(HasSubstr("4 more known: cufault known --cublas 13.1.0 --gpu 9.0")));
 }
 
 TEST_F(probes, known_issues_of_other_versions_and_gpus_are_no_findings) {

@@ -12,24 +12,27 @@ namespace cufault {
 
 /// What an entry says about a version on an architecture.
 enum class known_level {
-  measured,    ///< cufault measured it with this version on this architecture
-  documented,  ///< NVIDIA's release notes say it; not measured
-  reported,    ///< users say it; not measured
+  measured,            ///< cufault measured it with this version on this architecture
+  documented,          ///< NVIDIA's release notes say it; not measured
+  likely_affected,     ///< not measured; the releases before and behind it are affected
+  reported,            ///< users say it; not measured
+  affected_elsewhere,  ///< measured with this version on another architecture, and not on this one
   not_measured  ///< not measured with this version or on this architecture; the nearest that was measured has it
 };
 
 /// Lists are words separated by spaces.
 struct known_issue {
-  std::string_view id{};           ///< "lt-66-uneven-split-k"; it never changes
-  std::string_view sort{};         ///< "measured", "documented" or "reported"
-  std::string_view library{};      ///< "cublas", "cublaslt", "torch", "triton", "jax" or "cupy"
-  std::string_view harm{};         ///< "wrong_numbers", "crash", "hang", "worse_status" or "other"
-  std::string_view what{};         ///< one sentence
-  std::string_view reach{};        ///< "any", "forced_algorithm" or "refused_call" (by other releases)
-  std::string_view status{};       ///< that the call returns, or words of a package's message; empty: none
-  std::string_view calls{};        ///< "cublasLtMatmul cublasGemmEx"; empty: not known
-  std::string_view workarounds{};  ///< a sentence a line; empty where none is known
-  std::string_view addresses{};    ///< of release notes and threads
+  std::string_view id{};       ///< "lt-66-uneven-split-k"; it never changes
+  std::string_view sort{};     ///< "measured", "documented" or "reported"
+  std::string_view library{};  ///< "cublas", "cublaslt", "torch", "triton", "jax" or "cupy"
+  std::string_view harm{};     ///< "wrong_numbers", "crash", "hang", "worse_status" or "other"
+  std::string_view what{};     ///< one sentence
+  std::string_view reach{};  ///< "any", "heuristic", "forced_algorithm" or "refused_call" (by other releases)
+  std::string_view status{};  ///< that the call returns, or words of a package's message; empty: none
+  std::string_view calls{};   ///< "cublasLtMatmul cublasGemmEx"; empty: not known
+  std::string_view
+      workarounds{};  ///< a sentence a line, "(not measured)" behind what no arm proves; empty where none is known
+  std::string_view addresses{};  ///< of release notes and threads
 };
 using known_version = std::array<unsigned long, 3>;
 /// Versions with the same entry of an issue.
