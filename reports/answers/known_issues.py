@@ -223,8 +223,9 @@ def concern(entry: Entry, version: str, architecture: str) -> Optional[tuple[str
     if not here and (on := [(v, a) for v, a, affected in same if affected]):
         return "affected_elsewhere", f"measured with {on[-1][0]} on {', '.join(a for _, a in on)}"
     if architecture not in measured and not _seen(entry, architecture):
-        places.update({a: _nearest(entry, a, asked) for a in measured})
-        places.pop(architecture, None)
+        places = {a: _nearest(entry, a, asked) for a in measured}
+        if architecture and (between := [f"{where} on {a}" for a, (before, behind, where) in places.items() if before and behind]):
+            return "affected_elsewhere", f"likely: {'; '.join(between)}"
     if open_end := [where for a, (before, _, where) in places.items() if before and a not in measured and entry["sort"] != "reported"]:
         return "not_measured", f"not measured; {open_end[0]}, and no note calls it mended"
     shown = {a: p for a, p in places.items() if measured.get(a, NOTHING)["affected"]}
