@@ -223,11 +223,12 @@ probe_report look_at_known_issues(const machine& m) {
       const std::string list =
           fmt::format("cufault known {}{} --gpu {}",
                       cublas ? "--cublas " : "--package " + library + "==", version, architecture);
-      std::size_t more = 0;
+      std::size_t more = 0, reported = 0;
       for (const known_match& f : m.known(version, architecture, library)) {
         if (f.level > known_level::likely_affected || !is_met_by_any_call(*f.issue) ||
             rank_of_harm(f.issue->harm) > rank_of_harm("hang")) {
           ++more;
+          if (f.level == known_level::reported) ++reported;
           continue;
         }
         report.findings.push_back(
@@ -237,7 +238,10 @@ probe_report look_at_known_issues(const machine& m) {
              .command = list,
              .harm = std::string(f.issue->harm)});
       }
-      if (more > 0) report.seen.push_back(fmt::format("{}: {} more known: {}", where, more, list));
+      if (more > 0)
+        report.seen.push_back(fmt::format("{}: {} more known{}: {}", where, more,
+                                          reported > 0 ? fmt::format(", {} reported by users", reported) : "",
+                                          list));
     }
   return report;
 }

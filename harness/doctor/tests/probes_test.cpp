@@ -382,9 +382,8 @@ TEST_F(probes, known_issues_of_frameworks_are_told_in_a_line_each) {
   const auto report = look_at_known_issues(m);
   EXPECT_THAT(report.findings, IsEmpty()) << "nobody measured it";
   EXPECT_THAT(report.not_asked, IsEmpty()) << "torch brings a cuBLAS that the loader does not find";
-  EXPECT_THAT(
-      report.seen,
-      ElementsAre("torch 2.9.0 on 9.0: 1 more known: cufault known --package torch==2.9.0 --gpu 9.0"));
+  EXPECT_THAT(report.seen, ElementsAre("torch 2.9.0 on 9.0: 1 more known, 1 reported by users: cufault known "
+                                       "--package torch==2.9.0 --gpu 9.0"));
 }
 
 // ---- NVML ----
