@@ -275,7 +275,7 @@ class addition {
             {"left_out", left_},          {"arms", arms_}};
   }
   [[nodiscard]] bool all_taken() const { return left_ == 0; }
-  [[nodiscard]] bool any_change() const { return new_ + changed_ + worded_ > 0; }
+  [[nodiscard]] bool any_change() const { return new_ + changed_ + worded_ + further_ > 0; }
 
  private:
   void leave_out(const std::string& case_name, const arm_result& a, const std::string& why) {

@@ -202,6 +202,16 @@ def _nearest(entry: Entry, architecture: str, asked: Numbers) -> tuple[bool, boo
     return bool(before) and near[0][0], bool(behind) and near[-1][0], where
 
 
+def _is_among_affected(entry: Entry, architecture: str, asked: Numbers) -> bool:
+    """Whether the releases that were measured next below and next above are both affected."""
+    for of, there in entry.get("measured", {}).items():
+        below = [is_affected for v, is_affected in states(there) if numbers_of(v) < asked]
+        above = [is_affected for v, is_affected in states(there) if numbers_of(v) > asked]
+        if architecture in ("", of) and below and above and below[-1] and above[0]:
+            return True
+    return False
+
+
 def concern(entry: Entry, version: str, architecture: str) -> Optional[tuple[str, str]]:
     """THE RULE: what an entry says of a version on a compute capability (empty: any): one of LEVELS, and why; None: nothing."""
     measured, asked = entry.get("measured", {}), numbers_of(version)
@@ -216,7 +226,8 @@ def concern(entry: Entry, version: str, architecture: str) -> Optional[tuple[str
         seen = "; ".join(f"measured with {releases} on {a}" for a, releases in few.items())
         tried = "; ".join(f"tried with {v} on {a} and not seen" for v, a, _ in here)
         by = " and ".join({"documented": "documented by NVIDIA", "reported": "reported by users"}[of] for of in sorted(told))
-        return min(told), f"{by}; {tried or seen or 'not reproduced here'}"
+        level = "likely_affected" if min(told) == "reported" and _is_among_affected(entry, architecture, asked) else min(told)
+        return level, f"{by}; {tried or seen or 'not tried with this version'}"
     places = {a: _nearest(entry, a, asked) for a in ([architecture] if architecture else measured or [""])}
     if between := [f"{where}{f' on {a}' if a else ''}" for a, (before, behind, where) in places.items() if before and behind]:
         return "likely_affected", f"not measured; {'; '.join(between)}"

@@ -398,8 +398,6 @@ std::string what_changed(const judgement& found) {
   if (const auto last = found.why.rfind("; "); last != found.why.npos && found.why.size() - last < 80)
     if (const std::string trials = found.why.substr(last); std::regex_match(trials, in_trials))
       return what_changed({found.v, found.why.substr(0, last)}) + trials;
-  if (constexpr std::size_t longest = 4000; found.why.size() > longest)
-    return found.why;  // std::regex recurses once per character
   // "on STACK: " of another stack, then levels, results, or the records that a difference is of.
   static const std::regex in_front(
       R"((?:on [^:]*: )?(the edge moved: )?(?:(?:at -?\d+|result \d+|[a-z](?:, [a-z])*): )*)"),

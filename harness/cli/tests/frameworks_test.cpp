@@ -375,7 +375,7 @@ TEST_F(gate_of_pythons, tells_first_which_packages_differ) {
   EXPECT_THAT(seen.stderr_text, HasSubstr("torch 2.11.0 → 2.12.0"));
   EXPECT_THAT(seen.stderr_text, Not(HasSubstr("numpy")));
   const auto report = nlohmann::json::parse(seen.stdout_text);
-  EXPECT_EQ(report["stacks"][0]["name"], "torch");
+  EXPECT_EQ(report["stacks"][0]["name"], "pytorch");
   EXPECT_EQ(report["stacks"][0]["values"], nlohmann::json({"2.11.0", "2.12.0"}));
 }
 

@@ -118,7 +118,10 @@ def named(*path: str) -> Iterator[Tuple[str, metadata.Distribution]]:
 
 def distributions(*path: str) -> Dict[str, metadata.Distribution]:
     """By name. Where two folders have a package, the first one: what an import finds."""
-    return dict(reversed([*named(*path)]))
+    found: Dict[str, metadata.Distribution] = {}
+    for name, distribution in named(*path):
+        found.setdefault(name, distribution)
+    return found
 
 
 def distribution_of(package: str, *path: str) -> Optional[metadata.Distribution]:

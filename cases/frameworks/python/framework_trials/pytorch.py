@@ -783,8 +783,6 @@ def snippet(api: str, work: Callable[[], Optional[bool]], words: str = "") -> Ca
 for _name, (_api, _fails, _corrected, _words) in SNIPPETS.items():
     ARMS["snippets/" + _name] = snippet(_api, _fails)
     ARMS[f"snippets/{_name}_corrected"] = snippet(_api, _corrected, _words)
-for _name in ("incompatible_shapes", "ten_by_ten_times_ten_by_five", "integer_model", "integer_weights", "integer_weights+float", "example_2"):
-    ARMS["on_the_cpu/" + _name] = ARMS["documented_examples/" + _name]
 for _name in OPERATIONS:
     ARMS.setdefault("operations/" + _name, alone(_name, then_next=False))
 for _name, _canary in CANARIES.items():
