@@ -110,6 +110,7 @@ failure_case destroy_at_exit() {
         registered_after_cuda<construct_static<destroy_the_handle>>);
   const auto racing = [](arm& a) -> arm& {
     a.races = "the handle points to what the reset has freed";
+    a.undefined = true;
     a.repeats = 10;
     return a;
   };

@@ -30,6 +30,7 @@ inline arm& on_the_host(arm& a) {
 
 inline arm& racing_by_what_lies_there(arm& a) {
   a.races = "what the library finds in memory that is no handle, or no longer one, is chance";
+  a.undefined = true;
   a.repeats = 5;
   return a;
 }

@@ -120,6 +120,7 @@ arm& add(failure_case& to, const cell& c, const vocabulary& v) {
   if (!c.fault->undefined.empty()) {
     a.repeats = undefined_trials;
     a.races = c.fault->undefined;
+    a.undefined = true;
   }
   a.batch = batch_of(c);
   a.shares_process = shares_process(c);

@@ -129,6 +129,7 @@ void failure_case::repeat_undefined(const std::vector<std::string>& names, const
   for (arm& a : arms)
     if (std::find(names.begin(), names.end(), a.name) != names.end()) {
       a.races = why;
+      a.undefined = true;
       a.repeats = trials;
     }
 }

@@ -60,6 +60,8 @@ struct arm {
   std::optional<level_range> levels{};
   int repeats = 1;      ///< trials for an arm that may race; with levels, of every level
   std::string races{};  ///< why its outcome may differ from trial to trial; empty: it must not
+  /// What it does is undefined behaviour, such as a use of freed memory: no program relies on it, and a change is no reason not to upgrade.
+  bool undefined = false;
   /// Rates of outcomes depend on the load of the host: a gate compares only outcomes.
   bool rate_depends_on_load = false;
   /// The fault is a stand-in, or injected without a natural arm: does not show that this happens without cufault.
@@ -117,7 +119,7 @@ struct failure_case {
   void run_beside_others(const std::vector<std::string>& names);
   /// Sets arm::any_architecture for these arms.
   void fail_on_any_architecture(const std::vector<std::string>& names);
-  /// Repeats these arms and records rates, because the documentation leaves their behaviour undefined. `why`: value of arm::races.
+  /// Marks these arms as undefined, repeats them and records rates. `why`: value of arm::races.
   void repeat_undefined(const std::vector<std::string>& names, const std::string& why, int trials = 3);
 };
 

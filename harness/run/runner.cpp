@@ -337,6 +337,7 @@ arm_result result_of(const failure_case& c, const arm& a) {
   result.counterpart_of = a.counterpart_of;
   result.made_up = a.kind != arm_kind::control && (a.made_up || c.made_up);
   result.races = a.races;
+  result.undefined = a.undefined;
   result.second_cublas = a.other_cublas;
   result.any_architecture = a.any_architecture;
   result.rate_depends_on_load = a.rate_depends_on_load;

@@ -338,7 +338,10 @@ arm_change change_of_arm(const arm_result& before, const std::set<std::string>& 
       if (cut) o.context = "unchecked";
   found = compare_arms(&was, &is);
   if (is_same(found.v)) return {{}, true, found.why};
-  return {transitions_of(was, is, found.why), true, found.why};
+  arm_change change{transitions_of(was, is, found.why), true, found.why};
+  for (transition& t : change.transitions)
+    if (before.undefined || now.undefined) t.how = harm::other, t.severe = false;
+  return change;
 }
 
 }  // namespace cufault

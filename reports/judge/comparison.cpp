@@ -362,7 +362,9 @@ comparison compare(std::span<const record> records, const comparison_terms& term
     }
     for (std::size_t i = 0; i < terms.allowances.size(); ++i) {
       const allowance& a = terms.allowances[i];
-      if (a.what != arm.found.v || fnmatch(a.arm.c_str(), key.c_str(), 0) != 0) continue;
+      // A file from before undefined behaviour was told apart calls it worsened.
+      const bool worsened = a.what == verdict::worsened && arm.found.lost == loss::undefined_behaviour;
+      if ((a.what != arm.found.v && !worsened) || fnmatch(a.arm.c_str(), key.c_str(), 0) != 0) continue;
       if (!a.change.empty() && !matches(a.change, what_changed(arm.found))) continue;
       used[i] = true;
       if (terms.today <= a.expires && !arm.allowed_by) arm.allowed_by = a;

@@ -30,10 +30,36 @@ bool any_failed(const plateaus& all) {
   return std::any_of(all.begin(), all.end(), [](const plateau& p) { return failed(p.seen); });
 }
 
-int worst(const plateaus& all) {
-  int most = 0;
-  for (const auto& p : all) most = std::max(most, severity(p.seen));
+bool wrote_outside(const signature& s) {
+  for (const auto* steps : {&s.fault, &s.after})
+    for (const step& each : *steps) {
+      const auto written = each.facts.find("written");
+      const auto* const where =
+          written == each.facts.end() ? nullptr : std::get_if<std::vector<std::string>>(&written->second);
+      if (each.facts.contains("written_beyond") || each.facts.contains("elements_written_behind_c") ||
+          (where != nullptr && std::ranges::find(*where, "outside") != where->end()))
+        return true;
+    }
+  return false;
+}
+
+loss loss_by(const signature& s) {
+  if (s.numbers == "wrong") return loss::wrong_numbers;
+  if (wrote_outside(s)) return loss::memory_written;
+  if (s.outcome.starts_with("crashed")) return loss::crash;
+  if (severity(s) == 2) return s.context == "damaged" ? loss::context : loss::hang;
+  return severity(s) == 1 ? loss::status : loss::value;
+}
+
+loss worst(const plateaus& all) {
+  loss most = loss::value;
+  for (const auto& p : all) most = std::min(most, loss_by(p.seen));
   return most;
+}
+
+/// From what a program sees and survives to what it does not, or to what nobody sees.
+bool worsens(loss before, loss now) {
+  return now < before && now <= loss::context && (before > loss::context || now <= loss::memory_written);
 }
 
 bool any_applied(const plateaus& all) {
@@ -127,7 +153,7 @@ verdict judge_as_expected(arm_kind kind, const plateaus& seen) {
 }
 
 verdict judge_difference(arm_kind kind, const plateaus& expected, const plateaus& seen) {
-  if (worst(seen) == 2 && worst(expected) < 2) return verdict::worsened;
+  if (worsens(worst(expected), worst(seen))) return verdict::worsened;
   if (kind == arm_kind::control) return verdict::changed;
 
   const bool failed_before = any_failed(expected);
@@ -188,9 +214,9 @@ judgement judgement_without_notes(const arm_result& arm, const expectation* expe
   for (const auto& o : arm.trials) {
     if (o.ended != outcome::not_provoked) continue;
     // What the other trials saw is not lost: a crash is a crash.
-    if (expected != nullptr && worst(expected->seen) < 2)
+    if (expected != nullptr)
       for (const auto& other : arm.trials)
-        if (comparable(other) && severity(signature_of(other)) == 2)
+        if (comparable(other) && worsens(worst(expected->seen), loss_by(signature_of(other))))
           return {verdict::worsened, disagreement(expected->seen, {{.seen = signature_of(other)}})};
     return {verdict::not_provoked, reason_of(o)};
   }
@@ -311,29 +337,6 @@ std::span<const compared_measurement> compared_measurements() {
   return all;
 }
 
-namespace {
-
-constexpr unsigned wrong_numbers = 1, memory_written = 2, a_crash = 4;
-
-/// What one trial proves, however many others came out otherwise: no busy machine makes it. A hang, a status and a damaged context may come
-/// from outside.
-unsigned proved_by_one(const signature& s) {
-  unsigned proved =
-      (s.numbers == "wrong" ? wrong_numbers : 0) | (s.outcome.starts_with("crashed") ? a_crash : 0);
-  for (const auto* steps : {&s.fault, &s.after})
-    for (const step& each : *steps) {
-      const auto written = each.facts.find("written");
-      const auto* const where =
-          written == each.facts.end() ? nullptr : std::get_if<std::vector<std::string>>(&written->second);
-      if (each.facts.contains("written_beyond") || each.facts.contains("elements_written_behind_c") ||
-          (where != nullptr && std::ranges::find(*where, "outside") != where->end()))
-        proved |= memory_written;
-    }
-  return proved;
-}
-
-}  // namespace
-
 judgement judge_rates(const arm_result& arm, const std::vector<counted_signature>& now,
                       const expectation& before, double least) {
   struct pair {
@@ -367,12 +370,14 @@ judgement judge_rates(const arm_result& arm, const std::vector<counted_signature
       !before.shown->races.empty())
     reason = before.shown->races;
   const bool declared = reason != trials_differed;
-  unsigned known = 0;
-  for (const plateau& p : before.seen) known |= proved_by_one(p.seen);
+  // What one trial proves, however many others came out otherwise: no busy machine makes it. A hang, a status and a damaged context may come
+  // from outside.
+  const auto proves = [&](loss by) {
+    return declared ? worsens(worst(before.seen), by) : by <= loss::crash && by < worst(before.seen);
+  };
   const auto in_some = [&](const pair& p) { return declared ? std::string() : in_trials(p.is, trials_now); };
   for (const pair& p : all)
-    if (p.was == 0 && (declared ? severity(*p.seen) == 2 && worst(before.seen) < 2
-                                : (proved_by_one(*p.seen) & ~known) != 0))
+    if (p.was == 0 && proves(loss_by(*p.seen)))
       return {verdict::worsened, difference(*was->seen, *p.seen) + in_some(p)};
   const auto text = [&](const pair& p) {
     return fmt::format("{}: {} of {} → {} of {} trials", shortened(describe(*p.seen)), p.was, trials_before,
@@ -397,6 +402,19 @@ judgement judgement_of(const arm_result& arm, const expectation* before) {
     before = &sample.emplace(expectation_of(*before->shown, true));
   judgement judged = judgement_without_notes(arm, before, noted);
   if (as_expected(judged.v)) judged.noted = std::move(noted);
+  if (before == nullptr || !is_change(judged.v)) return judged;
+  plateaus fresh;
+  for (const observation& o : arm.trials)
+    if (const auto is_same = [&](const plateau& p) { return p.seen == signature_of(o); };
+        comparable(o) && std::ranges::none_of(before->seen, is_same))
+      fresh.push_back({.seen = signature_of(o)});
+  judged.lost = worst(fresh);
+  if (judged.lost >= worst(before->seen))
+    judged.lost = std::max(judged.lost, loss::status);  // lost before, too
+  if (!arm.undefined && !before->shown->undefined) return judged;
+  judged.lost = loss::undefined_behaviour;
+  if (judged.v != verdict::gone) judged.v = verdict::changed;
+  judged.why += "; undefined behaviour";
   return judged;
 }
 
@@ -411,8 +429,9 @@ bool control_failed(const case_result& c) {
 }
 
 void judge_by(arm_result& arm, const expectation* expected) {
-  auto [v, why, noted] = judgement_of(arm, expected);
+  auto [v, why, noted, lost] = judgement_of(arm, expected);
   arm.judged = v;
+  arm.lost = lost;
   arm.why = std::move(why);
   arm.noted = std::move(noted);
   // What is expected to show nothing of the remedy has not been missed.

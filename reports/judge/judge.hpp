@@ -26,11 +26,12 @@ std::span<const compared_measurement> compared_measurements();
 
 struct judgement {
   verdict v = verdict::unresolved;
-  std::string why{};    ///< one line for verdicts that need one: before → now
-  std::string noted{};  ///< what differs and is no failure, in one line
+  std::string why{};        ///< one line for verdicts that need one: before → now
+  std::string noted{};      ///< what differs and is no failure, in one line
+  loss lost = loss::value;  ///< of a change: by what was not seen before
 };
 
-/// What an arm came to, against what it showed before (nullptr: that is not known).
+/// What an arm came to, against what it showed before (nullptr: that is not known). Undefined behaviour is CHANGED where other arms are WORSENED.
 judgement judgement_of(const arm_result& arm, const expectation* before);
 
 /// Of an arm that races: both lists of trials are samples, and a signature that only one of them has may be rare. They differ if they share

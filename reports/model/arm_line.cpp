@@ -44,6 +44,7 @@ void describe_arm(arm_result& arm, Fields& f) {
   f("claims", arm.claims);
   f("against", arm.against);
   f("races", arm.races);
+  f("undefined", arm.undefined);
   f("rate_depends_on_load", arm.rate_depends_on_load);
   f("injected", arm.counterpart_of);
   f("made_up", arm.made_up);

@@ -132,6 +132,7 @@ void pool(arm_result& to, const arm_result& more) {
     return;
   }
   if (to.races.empty()) to.races = more.races;  // a record from before the arm was marked as racing has none
+  to.undefined |= more.undefined;
   to.rate_depends_on_load |= more.rate_depends_on_load;
   to.trials.insert(to.trials.end(), more.trials.begin(), more.trials.end());
   to.runs.insert(to.runs.end(), more.runs.begin(), more.runs.end());

@@ -35,6 +35,9 @@ enum class verdict {
 
 enum class run_mode { observe, gate };
 
+/// What a user loses by a change, the worst first. Of what is undefined behaviour nobody loses anything.
+enum class loss { wrong_numbers, memory_written, crash, hang, context, status, value, undefined_behaviour };
+
 /// run_of_trials::driver_log where trials kept what the driver said; else it is "off", or "not available" of this driver.
 inline constexpr const char* driver_log_heard = "heard";
 
@@ -60,8 +63,9 @@ struct arm_result {
   arm_kind kind = arm_kind::fault;
   std::string summary{};              ///< one line: what this arm does
   std::vector<std::string> claims{};  ///< IDs of the claims it tests
-  std::string against{};  ///< the fault arm that a remedy in place from the start answers; else empty
-  std::string races{};    ///< why its outcome may differ from trial to trial; empty: it must not
+  std::string against{};   ///< the fault arm that a remedy in place from the start answers; else empty
+  std::string races{};     ///< why its outcome may differ from trial to trial; empty: it must not
+  bool undefined = false;  ///< it is undefined behaviour: no program relies on what it comes to
   bool rate_depends_on_load = false;  ///< its rates depend on how busy the host is, and are not compared
   std::string counterpart_of{};       ///< of an injected fault: the fault arm that has it for real
   bool made_up = false;  ///< its fault is a stand-in, or injected without a natural arm; ask is_made_up()
@@ -74,6 +78,7 @@ struct arm_result {
       false;  ///< of a stack: other runs are judged by it; else its outcome is undefined, and no run is judged by it
 
   verdict judged = verdict::unresolved;
+  loss lost = loss::value;    ///< of a change
   std::string why{};          ///< one line for verdicts that need one
   std::string noted{};        ///< in one line, what differs and is no failure
   std::string expectation{};  ///< "FILE:LINE" of the recorded arm that it was judged by, if any

@@ -70,7 +70,7 @@ std::vector<change_group> changes_in(const comparison& all) {
   for (const compared_arm& a : all.arms)
     if (!is_same(a.found.v) && a.found.v != verdict::unrecorded)
       arms.push_back({join_key(a.case_name, a.arm), text_of(a, two_lines), a.found.v, what_changed(a.found),
-                      allowance_text(a)});
+                      allowance_text(a), a.found.lost});
   return groups_of(arms);
 }
 
@@ -132,9 +132,10 @@ void print_comparison(std::ostream& out, const comparison& all, const std::strin
   for (const advice& of : advices) {
     if (extent == arm_extent::groups) break;
     std::vector<const compared_arm*> arms;
-    for (const bool allowed : {false, true})
-      for (const compared_arm& a : all.arms)
-        if (a.found.v == of.v && !is_same(of.v) && a.allowed_by.has_value() == allowed) arms.push_back(&a);
+    for (const compared_arm& a : all.arms)
+      if (a.found.v == of.v && !is_same(of.v)) arms.push_back(&a);
+    std::ranges::stable_sort(
+        arms, {}, [](const compared_arm* a) { return std::pair(a->allowed_by.has_value(), a->found.lost); });
     constexpr std::size_t enough = 10;
     if (!arms.empty())
       page.list(fmt::format("{}, {}: {}", to_string(of.v), plural(arms.size(), "arm"), of.asks),

@@ -33,23 +33,24 @@ std::vector<std::string> examples_of(const change_group& g) {
 described_arm described(std::string name, const judgement& found) {
   constexpr std::size_t longest_why = 300;  // of bytes: an arm of many steps is no page of text
   std::string line = fmt::format("{}: {}", name, beginning_of(found.why, longest_why));
-  return {std::move(name), std::move(line), found.v, what_changed(found)};
+  return {std::move(name), std::move(line), found.v, what_changed(found), {}, found.lost};
 }
 
 std::vector<change_group> groups_of(const std::vector<described_arm>& arms) {
   std::vector<change_group> groups;
-  std::map<std::tuple<verdict, std::string, std::string>, std::size_t> known;
+  std::map<std::tuple<verdict, loss, std::string, std::string>, std::size_t> known;
   for (std::size_t i = 0; i < arms.size(); ++i) {
     const described_arm& a = arms[i];
-    const auto [at, is_new] = known.try_emplace({a.v, a.change, a.allowed}, groups.size());
-    if (is_new) groups.push_back({a.v, a.change, a.allowed, a.line});
+    const auto [at, is_new] = known.try_emplace({a.v, a.lost, a.change, a.allowed}, groups.size());
+    if (is_new) groups.push_back({a.v, a.lost, a.change, a.allowed, a.line});
     groups[at->second].arms.push_back(i);
     groups[at->second].names.push_back(a.name);
   }
-  std::ranges::stable_sort(groups, [](const change_group& a, const change_group& b) {
-    return std::tuple(!a.allowed.empty(), rank(a.v), b.arms.size()) <
-           std::tuple(!b.allowed.empty(), rank(b.v), a.arms.size());
-  });
+  const auto order = [](const change_group& g) {
+    return std::tuple(!g.allowed.empty(), g.lost == loss::undefined_behaviour, rank(g.v), g.lost,
+                      -std::ssize(g.arms));
+  };
+  std::ranges::stable_sort(groups, {}, order);
   return groups;
 }
 
@@ -57,8 +58,10 @@ std::string line_of(const change_group& g, bool with_verdict) {
   const std::string of = with_verdict ? to_string(g.v) : "";
   if (g.arms.size() == 1) return fmt::format("{}{}{}{}", of, of.empty() ? "" : ": ", g.line, g.allowed);
   constexpr std::size_t longest_change = 100;  // of bytes
-  return fmt::format("{} arms{}{}: {}: {}{}", g.arms.size(), of.empty() ? "" : " ", of,
-                     beginning_of(g.change, longest_change), fmt::join(examples_of(g), ", "), g.allowed);
+  return fmt::format("{} arms{}{}: {}{}: {}{}", g.arms.size(), of.empty() ? "" : " ", of,
+                     beginning_of(g.change, longest_change),
+                     g.lost == loss::undefined_behaviour ? " (undefined behaviour)" : "",
+                     fmt::join(examples_of(g), ", "), g.allowed);
 }
 
 std::vector<std::string> lines_of(const std::vector<change_group>& groups, bool with_verdict,

@@ -21,6 +21,7 @@ struct described_arm {
   verdict v = verdict::unresolved;
   std::string change{};   ///< what_changed()
   std::string allowed{};  ///< " [allowed until 2026-12-31: REASON]"; empty where no allowance covers it
+  loss lost = loss::value;
 };
 
 /// `line` has the beginning of the reason.
@@ -28,11 +29,13 @@ described_arm described(std::string name, const judgement& found);
 
 struct change_group {
   verdict v = verdict::unresolved;
+  loss lost = loss::value;
   std::string change{}, allowed{}, line{};  ///< of the first of its arms
   std::vector<std::size_t> arms{};          ///< indexes
   std::vector<std::string> names{};         ///< of these
 };
-/// Each arm is in one group. What is allowed comes last; else the worst verdict first, then the largest group, then in the order of the arms.
+/// Each arm is in one group. What is allowed comes last, and undefined behaviour before it; else the worst verdict first, then what loses a
+/// user most, then the largest group, then in the order of the arms.
 std::vector<change_group> groups_of(const std::vector<described_arm>& arms);
 
 /// "24 arms CHANGED: another call is named: cublasGemmEx: a/b, c/d"; of one arm its line. The verdict is left out below a heading that says it.

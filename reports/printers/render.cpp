@@ -51,8 +51,7 @@ void print_verdicts(std::ostream& out, const record& r, table_style style, const
     std::vector<const arm_result*> arms;
     verdict_counts counted;
     for (const auto& arm : c.arms) arms.push_back(&arm);
-    std::ranges::stable_sort(arms,
-                             [](const auto* a, const auto* b) { return rank(a->judged) < rank(b->judged); });
+    std::ranges::stable_sort(arms, {}, [](const auto* a) { return std::pair(rank(a->judged), a->lost); });
     for (const auto* arm : arms) {
       by_rank[rank(arm->judged)].emplace_back(c.name, arm);
       if (is_counted(arm->judged)) {

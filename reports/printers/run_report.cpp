@@ -102,6 +102,7 @@ run_report report_of(const record& r, const cost_notes& costs) {
                              .made_up = is_made_up(a),
                              .cost = cost_beside(costs, report.stack, c, a),
                              .judged = a.judged,
+                             .lost = a.lost,
                              .status = status_of(a.judged),
                              .why = a.why,
                              .seen = seen_by(a),

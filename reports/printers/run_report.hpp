@@ -30,6 +30,7 @@ struct report_arm {
   bool made_up = false;
   std::string cost{};  ///< "costs 3.0 %; 64 MiB", of a remedy that cleared, where it was measured; else empty
   verdict judged = verdict::unresolved;
+  loss lost = loss::value;
   test_status status = test_status::error;
   std::string why{}, seen{};
   std::string expectation{};  ///< "FILE:LINE"; empty where none covers this stack

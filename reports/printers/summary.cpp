@@ -12,7 +12,8 @@
 namespace cufault {
 std::vector<change_group> groups_in(const std::vector<const report_arm*>& arms) {
   std::vector<described_arm> all;
-  for (const auto* a : arms) all.push_back(described(join_key(a->case_name, a->arm), {a->judged, a->why}));
+  for (const auto* a : arms)
+    all.push_back(described(join_key(a->case_name, a->arm), {a->judged, a->why, {}, a->lost}));
   return groups_of(all);
 }
 

@@ -118,6 +118,8 @@ TEST(cases, repeat_arms_whose_behaviour_is_undefined) {
   c.repeat_undefined({"slow"}, "freed memory", 2);
   EXPECT_EQ(c.arms[0].races, "");
   EXPECT_EQ(c.arms[0].repeats, 1);
+  EXPECT_FALSE(c.arms[0].undefined);
+  EXPECT_TRUE(c.arms[1].undefined);
   EXPECT_EQ(c.arms[1].races, "freed memory");
   EXPECT_EQ(c.arms[1].repeats, 3);
   EXPECT_EQ(c.arms[2].repeats, 2);

@@ -223,7 +223,46 @@ TEST(judge, a_status_that_became_something_worse_is_worsened) {
 
 TEST(judge, one_crash_in_place_of_another_is_not_worse) {
   EXPECT_EQ(judged(fault, {crash({success})}, {crash({success}, "cublasCreate")}), verdict::changed);
-  EXPECT_EQ(judged(fault, {crash({success})}, {trial({wrong})}), verdict::changed);
+  EXPECT_EQ(judged(fault, {hang({})}, {crash({})}), verdict::changed);
+}
+
+TEST(judge, what_nobody_sees_is_worse_than_a_crash) {
+  EXPECT_EQ(judged(fault, {crash({success})}, {trial({wrong})}), verdict::worsened);
+  EXPECT_EQ(judged(fault, {trial({wrong})}, {crash({success})}), verdict::changed);
+}
+
+TEST(judge, says_what_a_user_loses) {
+  auto damaged = trial({no_memory});
+  damaged.context = "damaged";
+  auto written = trial({no_memory});
+  written.calls[0].what.facts["written_beyond"] = std::int64_t{8};
+  const std::vector<std::pair<observation, loss>> outcomes{{trial({success, wrong}), loss::wrong_numbers},
+                                                           {written, loss::memory_written},
+                                                           {crash({}), loss::crash},
+                                                           {hang({}), loss::hang},
+                                                           {damaged, loss::context},
+                                                           {trial({internal}), loss::status}};
+  const arm_result shown = expects({trial({no_memory})});
+  for (const auto& [seen, lost] : outcomes)
+    EXPECT_EQ(judged_arm(fault, {seen}, &shown).lost, lost) << describe(signature_of(seen));
+  EXPECT_EQ(judged_arm(fault, {trial({success})}, &shown).lost, loss::value);
+  auto another = damaged;
+  another.calls[0].what.status = internal;
+  const arm_result lost_before = expects({damaged});
+  EXPECT_EQ(judged_arm(fault, {another}, &lost_before).lost, loss::status);
+}
+
+TEST(judge, undefined_behaviour_is_changed_where_other_arms_are_worsened) {
+  arm_result shown = expects({trial({success})});
+  for (const bool undefined : {false, true}) {
+    shown.undefined = undefined;
+    const arm_result a = judged_arm(fault, {crash({})}, &shown);
+    EXPECT_EQ(a.judged, undefined ? verdict::changed : verdict::worsened);
+    EXPECT_EQ(a.lost, undefined ? loss::undefined_behaviour : loss::crash);
+    EXPECT_EQ(a.why.find("undefined behaviour") != std::string::npos, undefined) << a.why;
+    EXPECT_EQ(judged_arm(fault, {trial({success})}, &shown).why, "") << "as before";
+  }
+  EXPECT_EQ(judged_arm(fault, {trial({success})}).judged, verdict::unrecorded);
 }
 
 TEST(judge, a_fault_that_no_longer_fails_is_gone) {
