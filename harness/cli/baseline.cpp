@@ -445,6 +445,7 @@ int show_predictions(const fs::path& folder, print_form form) {
                                                            {"of", static_cast<std::int64_t>(s.made)}});
   };
   std::map<std::string, std::map<predicted_from, prediction_score>> by_family;
+  std::map<predicted_from, prediction_score> of_changing;
   const auto count = [&](const leave_one_out& from, bool of_same_version) {
     for (const auto& [key, score] : from.scores) {
       if ((key.second == predicted_from::same_version) != of_same_version) continue;
@@ -452,6 +453,8 @@ int show_predictions(const fs::path& folder, print_form form) {
       sums[key.second].held += score.held;
       sums[key.second].made += score.made;
     }
+    for (const auto& [from_what, score] : from.of_changing)
+      if ((from_what == predicted_from::same_version) == of_same_version) of_changing[from_what] = score;
   };
   count(found, false);
   count(judge_by_others(folder, false), true);
@@ -468,14 +471,21 @@ int show_predictions(const fs::path& folder, print_form form) {
     auto& row = held.rows.emplace_back(std::vector<table_value>{family});
     for (const auto& [kind, key] : kinds) row.push_back(value_of(scores[kind]));
   };
+  add_row("arms that change between stacks", of_changing);
   for (auto& [family, scores] : by_family) add_row(family, scores);
   add_row("all", sums);
-  const std::vector tables{std::move(distances), std::move(held)};
+  const std::vector tables{std::move(held), std::move(distances)};
   if (form.json) {
     auto json = to_json(tables);
     json["unpredicted"] = found.unpredicted;
     return print_json(json);
   }
+  if (const prediction_score& s = of_changing[predicted_from::one_version]; s.made > 0)
+    fmt::print(std::cout,
+               "Of arms that change between stacks, {} % of the predictions from a version on one side held "
+               "({} of {}). A new release is predicted so. Of an arm that is the same on all stacks no "
+               "prediction can fail.\n\n",
+               100 * s.held / s.made, s.held, s.made);
   print_tables(std::cout, tables, 3, form.style());
   fmt::print(std::cout, "{}{}: no stack of another version says anything.\n", form.markdown ? "\n" : "",
              plural(found.unpredicted, "arm"));

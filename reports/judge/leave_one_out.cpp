@@ -8,7 +8,12 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
+#include <set>
+#include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace cufault {
 namespace {
@@ -45,7 +50,15 @@ std::string to_string(predicted_from f) {
 }
 
 leave_one_out judge_by_others(const std::filesystem::path& recorded, bool whole_version) {
+  struct prediction {
+    std::string arm;
+    predicted_from from;
+    bool held;
+  };
   leave_one_out all;
+  std::vector<prediction> made;
+  std::map<std::pair<std::string, std::string>, arm_result> first;  // by architecture and arm
+  std::set<std::string> changing;
   baselines others({recorded});
   for (const std::filesystem::path& folder : stacks_in(recorded)) {
     const record r = load_stack(folder);
@@ -56,17 +69,26 @@ leave_one_out judge_by_others(const std::filesystem::path& recorded, bool whole_
     for (const case_result& c : r.cases)
       for (const arm_result& a : c.arms) {
         if (!a.expected || !a.races.empty() || !observed(a)) continue;
+        const std::string name = join_key(c.name, a.name);
+        const auto architecture = here.find("compute_capability");
+        const auto [at, is_first] =
+            first.try_emplace({architecture == here.end() ? "" : architecture->second, name}, a);
+        if (!is_first && !is_same(compare_arms(&at->second, &a).v)) changing.insert(name);
         const reference* const known = others.find(c.name, a.name, here);
         if (known == nullptr || known->undefined) {
           ++all.unpredicted;
           continue;
         }
-        prediction_score& score = all.scores[{family_of_case(c.name), source_of(*known)}];
-        ++score.made;
-        score.held += std::any_of(known->from.begin(), known->from.end(),
-                                  [&](const expectation& e) { return is_same(compare_arms(e.shown, &a).v); });
+        const bool held = std::any_of(known->from.begin(), known->from.end(), [&](const expectation& e) {
+          return is_same(compare_arms(e.shown, &a).v);
+        });
+        const predicted_from from = source_of(*known);
+        all.scores[{family_of_case(c.name), from}].add(held);
+        made.push_back({name, from, held});
       }
   }
+  for (const prediction& p : made)
+    if (changing.contains(p.arm)) all.of_changing[p.from].add(p.held);
   return all;
 }
 

@@ -26,11 +26,14 @@ std::string to_string(predicted_from f);
 /// Arms of which a prediction was made, and of which it held.
 struct prediction_score {
   std::size_t held = 0, made = 0;
+  void add(bool holds) { ++made, held += holds ? 1 : 0; }
 };
 
 struct leave_one_out {
   /// By family of cases, and what arms were predicted from.
   std::map<std::pair<std::string, predicted_from>, prediction_score> scores{};
+  /// Those of arms that two stacks of one architecture show otherwise: of any other arm each prediction holds.
+  std::map<predicted_from, prediction_score> of_changing{};
   std::size_t unpredicted = 0;  ///< arms of which no other stack says anything
 };
 

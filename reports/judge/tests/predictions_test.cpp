@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Verdicts of arms that no record of this stack judges, and what a gate says of them.
 #include "reports/evidence/tests/recorded_stacks.hpp"
+#include "reports/judge/leave_one_out.hpp"
 #include "reports/judge/tests/judged.hpp"
 
 #include <gtest/gtest.h>
@@ -61,6 +62,19 @@ TEST_F(predictions_of_arms, that_hold_for_one_of_both_say_that_the_change_lies_b
   EXPECT_EQ(
       above.why,
       "REPRODUCED, as on H200, cuBLAS 13.5.0, and not as on H200, cuBLAS 13.1.0: the change lies between");
+}
+
+TEST_F(predictions_of_arms, are_counted_apart_of_arms_that_change) {
+  shows("13.1.0", {{"changes", no_memory}, {"stays", internal}});
+  shows("13.2.0", {{"changes", internal}, {"stays", internal}});
+  shows("13.3.0", {{"changes", internal}, {"stays", internal}});
+  const leave_one_out found = judge_by_others(directory / "recorded", true);
+  const auto of_all = found.scores.at({"memory", predicted_from::one_version});
+  const auto of_changing = found.of_changing.at(predicted_from::one_version);
+  EXPECT_EQ(std::pair(of_all.held, of_all.made), std::pair(std::size_t{3}, std::size_t{4}));
+  EXPECT_EQ(std::pair(of_changing.held, of_changing.made), std::pair(std::size_t{1}, std::size_t{2}))
+      << "of 13.1.0 it does not hold, of 13.3.0 it does";
+  EXPECT_EQ(found.of_changing.at(predicted_from::both_differ).made, 1U) << "13.2.0";
 }
 
 TEST_F(predictions_of_arms, that_do_not_hold_differ) {
