@@ -2,16 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/cli/command_line.hpp"
 #include "harness/cli/gate.hpp"
-#include "reports/explain/driver_sayings.hpp"
 #include "reports/judge/comparison.hpp"
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <iterator>
 #include <memory>
-#include <span>
-#include <string>
 #include <vector>
 
 namespace fs = std::filesystem;
@@ -21,7 +16,6 @@ namespace {
 
 struct diff_arguments : comparison_style {
   std::vector<std::filesystem::path> records;
-  bool driver = false;    ///< what the driver said, too
   bool by_stack = false;  ///< records of one stack are one
 };
 
@@ -41,17 +35,7 @@ int show_differences(const diff_arguments& arguments) {
     if (!arguments.by_stack && !compared[i].started.empty())
       all.records[i].label += fmt::format(" ({})", compared[i].started);
   }
-  std::vector<std::string> driver;
-  if (arguments.driver)
-    for (const record& now : std::span(compared).subspan(1)) {
-      driver_differences found = driver_differences_of(compared.front(), now);
-      if (found.arms == 0)
-        throw usage_error(
-            "diff --driver: no arm has trials in both records that heard the driver's error log; run it "
-            "again with this cufault");
-      std::ranges::move(found.lines, std::back_inserter(driver));
-    }
-  return print_compared(all, "diff", arguments, driver);
+  return print_compared(all, "diff", arguments);
 }
 
 void add_diff(command_line& line) {
@@ -66,8 +50,6 @@ void add_diff(command_line& line) {
       ->expected(-2)  // at least
       ->check(CLI::ExistingPath);
   diff->add_flag("--by-stack", said->by_stack, "records of one stack are one");
-  diff->add_flag("--driver", said->driver,
-                 "also calls that failed alike, and of which the driver's error log said something else");
   add_comparison_style(diff, *said);
 }
 

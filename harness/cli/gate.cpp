@@ -180,21 +180,16 @@ comparison_terms terms_of(std::span<const record> records) {
   }};
 }
 
-int print_compared(const comparison& all, const std::string& command, const comparison_style& style,
-                   const std::vector<std::string>& driver) {
+int print_compared(const comparison& all, const std::string& command, const comparison_style& style) {
   const arm_extent extent = style.names     ? arm_extent::names
                             : style.in_full ? arm_extent::whole
                                             : arm_extent::groups;
-  if (style.json) {
-    auto json = to_json(all);
-    if (!driver.empty()) json["driver"] = driver;
-    print_json(json);
-  } else {
+  if (style.json)
+    print_json(to_json(all));
+  else
     print_comparison(std::cout, all, command, style.style(), extent);
-    if (!driver.empty()) limited_output(std::cout, style.style()).list("The driver says otherwise", driver);
-  }
   if (command == "gate") return exit_code(exit_reasons(all));
-  return differing_in(all) == 0 && driver.empty() ? 0 : int{exit_gate};
+  return differing_in(all) == 0 ? 0 : int{exit_gate};
 }
 
 void add_comparison_style(CLI::App* command, comparison_style& style) {

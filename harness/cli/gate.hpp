@@ -38,9 +38,8 @@ int gate_records(record baseline, record candidate, const gate_arguments& argume
 
 /// With what each record was asked for, as the catalogue of this cufault has it.
 comparison_terms terms_of(std::span<const record> records);
-/// Prints a comparison. Returns the exit code of `command`: diff or gate. `driver`: lines of what the driver said otherwise.
-int print_compared(const comparison& all, const std::string& command, const comparison_style& style,
-                   const std::vector<std::string>& driver = {});
+/// Prints a comparison. Returns the exit code of `command`: diff or gate.
+int print_compared(const comparison& all, const std::string& command, const comparison_style& style);
 
 /// Says what could not be read, in one line each, and keeps it.
 class unread_files {

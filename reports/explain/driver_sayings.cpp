@@ -6,7 +6,6 @@
 #include "reports/model/sweep_names.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -99,42 +98,6 @@ void write_sayings(row_writer& to, const driver_sayings& said, const lexicon& kn
     to.row({s.said.function, s.said.code, error == codes.end() ? json() : json(error->number), s.said.text,
             s.failed, s.succeeded, std::move(causes), s.behind, s.arms, s.stacks});
   }
-}
-
-driver_differences driver_differences_of(const record& before, const record& now) {
-  using reasons =
-      std::map<std::string, std::map<std::string, std::string>>;  // call -> without numbers -> an example
-  const auto reasons_in = [](const record& r) {
-    std::map<std::pair<std::string, std::string>, reasons> arms;
-    const usual_messages usual(r);
-    each_call(r, [&](const case_result& c, const arm_result& a, const call_record& call, bool heard) {
-      if (!heard) return;
-      auto& said = arms[{c.name, a.name}][describe(call.what.name)];
-      if (const driver_message* why = usual.reason(call); why != nullptr && call_failed(call))
-        said.emplace(key_of(*why), describe(*why));
-    });
-    return arms;
-  };
-  const auto shown = [](const std::map<std::string, std::string>& said) {
-    std::vector<std::string> words;
-    for (const auto& [key, example] : said) words.push_back(example);
-    return words.empty() ? "nothing" : fmt::format("{}", fmt::join(words, " or "));
-  };
-  const auto same = [](const auto& a, const auto& b) {
-    return std::ranges::equal(
-        a, b, {}, [](const auto& each) { return each.first; }, [](const auto& each) { return each.first; });
-  };
-  driver_differences found;
-  auto later = reasons_in(now);
-  for (auto& [arm, calls] : reasons_in(before)) {
-    if (!later.contains(arm)) continue;
-    ++found.arms;
-    for (auto& [call, said] : calls)
-      if (const auto other = later[arm].find(call); other != later[arm].end() && !same(said, other->second))
-        found.lines.push_back(fmt::format("{} / {}: {}: {} → {}", arm.first, arm.second, call, shown(said),
-                                          shown(other->second)));
-  }
-  return found;
 }
 
 bool agrees(const std::map<std::string, std::uint64_t>& natural,

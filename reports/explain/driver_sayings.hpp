@@ -14,7 +14,6 @@
 #include <set>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace cufault {
@@ -41,13 +40,6 @@ driver_sayings driver_sayings_in(std::span<const record> records, const lexicon&
 
 /// The tables driver_log and driver_sayings.
 void write_sayings(row_writer& to, const driver_sayings& said, const lexicon& known);
-
-/// Calls of which the driver gave another reason, where the trials of both records heard its log.
-struct driver_differences {
-  std::vector<std::string> lines{};  ///< "CASE / ARM: cublasCreate: A → B"
-  std::size_t arms = 0;              ///< that could be compared
-};
-driver_differences driver_differences_of(const record& before, const record& now);
 
 /// The same driver call with the same code, where the driver itself failed it and where a sweep made it fail.
 struct nature_and_injection {

@@ -93,18 +93,6 @@ TEST(driver_sayings, are_one_where_only_numbers_differ) {
   EXPECT_EQ(driver_sayings_in(records, {}).all.size(), 2U);  // the control has the other
 }
 
-TEST(driver_sayings, differ_between_records) {
-  const record before = with({call(false, {out_of_memory})}), same = with({call(false, {out_of_memory})}),
-               now = with({call(false, {no_handle})});
-  EXPECT_TRUE(driver_differences_of(before, same).lines.empty());
-  EXPECT_EQ(driver_differences_of(before, same).arms, 1U);
-  ASSERT_EQ(driver_differences_of(before, now).lines.size(), 1U);
-  EXPECT_EQ(driver_differences_of(before, now).lines[0],
-            "memory.create_under_pressure / full: cublasCreate: cuMemAlloc_v2: OUT_OF_MEMORY → "
-            "cuEventRecord: INVALID_HANDLE");
-  EXPECT_EQ(driver_differences_of(before, with({call(false, {no_handle})}, "off")).arms, 0U);
-}
-
 TEST(nature_and_injection, agree_where_a_sweep_came_to_the_natural_status) {
   record r = with({call(false, {out_of_memory})});
   call_record row = call(false, {});
