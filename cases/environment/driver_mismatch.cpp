@@ -27,7 +27,7 @@ namespace fs = std::filesystem;
 
 /// The toolkit's driver library for older kernel drivers; empty if there is none.
 fs::path compat_folder() {
-  if (fs::path named = environment_variable("CUFAULT_COMPAT_DIR"); !named.empty()) return named;
+  if (fs::path named = variable("CUFAULT_COMPAT_DIR"); !named.empty()) return named;
   std::error_code ignored;
   fs::path found;
   for (const auto& entry : fs::directory_iterator("/usr/local", ignored)) {

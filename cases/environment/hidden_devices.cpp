@@ -16,19 +16,19 @@
 namespace cufault {
 namespace {
 
-constexpr const char* variable = "CUDA_VISIBLE_DEVICES";
+constexpr const char* visible_devices = "CUDA_VISIBLE_DEVICES";
 constexpr const char* kept_in = "CUFAULT_VISIBLE_DEVICES";
 
 std::map<std::string, std::string> hidden_by(const char* value) {
-  return {{variable, value}, {kept_in, environment_variable(variable)}};
+  return {{visible_devices, value}, {kept_in, variable(visible_devices)}};
 }
 
 /// Restores the value before the trial: devices that this run may not use stay hidden.
 void restore_visible_devices() {
-  if (const std::string original = environment_variable(kept_in); original.empty()) {
-    unsetenv(variable);
+  if (const std::string original = variable(kept_in); original.empty()) {
+    unsetenv(visible_devices);
   } else {
-    setenv(variable, original.c_str(), 1);
+    setenv(visible_devices, original.c_str(), 1);
   }
 }
 
@@ -44,7 +44,7 @@ void devices_visible(trial& t) {
 
 /// Set inside the process: in an arm's environment an empty value unsets the variable.
 void hide_by_empty_value(trial&) {
-  if (!in_counterpart()) setenv(variable, "", 1);
+  if (!in_counterpart()) setenv(visible_devices, "", 1);
   first_calls();
 }
 
@@ -54,7 +54,7 @@ void show_in_new_process(trial& t) {
   if (t.stage() == 0) {
     first_calls();
     t.apply("start again without the variable");
-    t.continue_in_new_process({{variable, environment_variable(kept_in)}});
+    t.continue_in_new_process({{visible_devices, variable(kept_in)}});
     return;
   }
   t.open_context();
@@ -122,7 +122,7 @@ failure_case hidden_devices() {
 
   for (const char* natural : {"no_device", "minus_one", "out_of_range", "no_dev_files", "set_to_nothing"}) {
     add_twin_on_own_driver(c, natural, cuinit_returns("NO_DEVICE"));
-    c.arms.back().environment.erase(variable);
+    c.arms.back().environment.erase(visible_devices);
   }
   return c;
 }

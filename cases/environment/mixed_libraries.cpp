@@ -32,7 +32,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -45,11 +44,6 @@ namespace cufault {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string variable(const std::string& name) {
-  const char* value = std::getenv(name.c_str());
-  return value != nullptr ? value : "";
-}
 
 // ---- the pairs ----
 
@@ -201,11 +195,6 @@ struct program_result {
 /// Removes folders, which differ between trials.
 std::string without_folders(const std::string& text) {
   return std::regex_replace(text, std::regex("[^ ]*/"), "");
-}
-
-std::string last_line(std::string text) {
-  while (text.ends_with('\n')) text.pop_back();
-  return text.substr(text.rfind('\n') + 1);
 }
 
 /// True if the loader reached the program's main, by its log (LD_DEBUG=files).

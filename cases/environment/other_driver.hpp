@@ -6,11 +6,11 @@
 #include "harness/kit/products.hpp"
 #include "harness/system/bundled_file.hpp"
 #include "harness/trial/observe.hpp"
+#include "reports/base/words.hpp"
 
 #include <cublasLt.h>
 #include <fmt/format.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <functional>
 #include <map>
@@ -18,11 +18,6 @@
 
 /// Shared by the cases about drivers: another libcuda.so.1 found before the machine's own, and the first calls of a program.
 namespace cufault {
-
-inline std::string environment_variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value != nullptr ? value : "";
-}
 
 /// "13.1" for 13010.
 inline std::string cuda_version(int number) {
@@ -39,7 +34,7 @@ inline std::filesystem::path driver_folder(const std::string& name) {
 inline std::map<std::string, std::string> with_folder_in_front(
     const std::filesystem::path& folder, std::map<std::string, std::string> and_set = {}) {
   if (folder.empty()) return and_set;
-  const std::string rest = environment_variable("LD_LIBRARY_PATH");
+  const std::string rest = variable("LD_LIBRARY_PATH");
   and_set["LD_LIBRARY_PATH"] = folder.string() + (rest.empty() ? "" : ":" + rest);
   and_set["CUFAULT_LIBRARY_PATH"] = rest;  // for the remedy that restores it
   return and_set;
@@ -58,12 +53,12 @@ inline bool is_stand_in(const arm& a) {
 }
 
 inline std::string original_library_path() {
-  return environment_variable("CUFAULT_LIBRARY_PATH");
+  return variable("CUFAULT_LIBRARY_PATH");
 }
 
 /// Without the folder the loader would find the machine's own driver, and the arm would test that.
 inline void need_the_driver_of_this_arm() {
-  const std::string name = environment_variable("CUFAULT_DRIVER");
+  const std::string name = variable("CUFAULT_DRIVER");
   if (name.empty() || !driver_folder(name).empty()) return;
   throw not_provoked(name == "stub"
                          ? "no toolkit: the stub of the driver comes with a CUDA toolkit in /usr/local/cuda"

@@ -111,8 +111,8 @@ void pair_alone(trial& t) {
     t.continue_in_new_process(
         {{"LD_LIBRARY_PATH", folders_without({"libcudart.so", fmt::format("libcudart.so.{}", runtime),
                                               "libcublas.so", fmt::format("libcublas.so.{}", major)},
-                                             environment_variable("LD_LIBRARY_PATH"))},
-         {"PATH", folders_without({"nvcc"}, environment_variable("PATH"))},
+                                             variable("LD_LIBRARY_PATH"))},
+         {"PATH", folders_without({"nvcc"}, variable("PATH"))},
          {"CUDA_HOME", ""},
          {"CUDA_PATH", ""}});
     return;

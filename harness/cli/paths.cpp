@@ -12,8 +12,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <iostream>
 #include <system_error>
@@ -29,11 +27,6 @@ fs::path data_folder(const char* installed, const char* in_source) {
 }
 
 }  // namespace
-
-std::string variable(const char* name) {
-  const char* const value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
 
 fs::path own_path() {
   static const fs::path path = fs::read_symlink("/proc/self/exe");

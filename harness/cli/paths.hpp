@@ -3,14 +3,14 @@
 // Where this program and its data lie, and what the environment says.
 #pragma once
 
+#include "reports/base/words.hpp"
+
 #include <filesystem>
 #include <string>
 #include <vector>
 
 namespace cufault {
 
-/// Of the environment; empty where it is not set.
-std::string variable(const char* name);
 /// True if CUFAULT_REQUIRE_GPU is set to 1: no GPU is then a failure.
 bool gpu_required();
 

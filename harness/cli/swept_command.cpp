@@ -6,6 +6,7 @@
 #include "harness/cli/cli.hpp"
 #include "harness/model/errors.hpp"
 #include "reports/base/json_input.hpp"
+#include "reports/base/words.hpp"
 
 #include <fmt/format.h>
 
@@ -16,7 +17,6 @@
 #include <cstdint>
 #include <fstream>
 #include <map>
-#include <sstream>
 #include <system_error>
 
 namespace fs = std::filesystem;
@@ -45,10 +45,7 @@ std::map<std::string, std::array<std::int64_t, 3>> shared_memory() {
 }  // namespace
 
 std::string last_words(const std::string& text) {
-  std::istringstream in(text);
-  std::string last;
-  for (std::string line; std::getline(in, line);)
-    if (!line.empty()) last = line;
+  const std::string last = last_line(text);
   return last.empty() ? "it printed nothing on standard error" : "it said: " + one_line(last);
 }
 

@@ -7,6 +7,7 @@
 #include "harness/system/library_file.hpp"
 #include "harness/system/process.hpp"
 #include "reports/base/json_input.hpp"
+#include "reports/base/words.hpp"
 #include "reports/judge/comparison.hpp"
 #include "reports/model/frameworks.hpp"
 
@@ -25,13 +26,6 @@ const python_framework& named(const std::string& family) {
   const auto* const found = std::ranges::find(python_frameworks, family, &python_framework::name);
   if (found == std::end(python_frameworks)) throw std::out_of_range("no framework is called " + family);
   return *found;
-}
-
-/// Last line of a program's output: an interpreter names its error there.
-std::string last_line(std::string text) {
-  while (!text.empty() && text.back() == '\n') text.pop_back();
-  constexpr std::size_t longest = 300;
-  return text.substr(text.rfind('\n') + 1).substr(0, longest);
 }
 
 std::string first_line(const std::string& text) {
@@ -55,7 +49,9 @@ std::string how_it_ended(const process_result& p) {
   const std::string how = p.how == ending::timed_out   ? "has not answered in time (--import-timeout)"
                           : p.how == ending::signalled ? "died of " + signal_name(p.signal)
                                                        : fmt::format("exited with {}", p.exit_code);
-  const std::string words = last_line(p.stderr_text);
+  constexpr std::size_t longest = 300;
+  const std::string words =
+      last_line(p.stderr_text).substr(0, longest);  // where an interpreter names its error
   return words.empty() ? how : how + ": " + words;
 }
 

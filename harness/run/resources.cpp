@@ -2,13 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/run/resources.hpp"
 
+#include "reports/base/words.hpp"
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cctype>
 #include <charconv>
-#include <cstdlib>
 #include <sstream>
 #include <stdexcept>
 #include <system_error>
@@ -18,11 +19,6 @@ namespace {
 
 constexpr const char* no_gpu = "none";
 constexpr const char* count_variable = "CTEST_RESOURCE_GROUP_COUNT";
-
-std::string variable(const std::string& name) {
-  const char* value = std::getenv(name.c_str());
-  return value == nullptr ? std::string() : std::string(value);
-}
 
 constexpr const char* what_to_do = "unset it, or run this through ctest --resource-spec-file FILE";
 

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reports/base/terminal.hpp"
 
+#include "reports/base/words.hpp"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -10,7 +12,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstdlib>
 #include <iostream>
 #include <sstream>
 #include <utility>
@@ -18,14 +19,9 @@
 namespace cufault {
 namespace {
 
-std::string_view variable(const char* name) {
-  const char* const value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
-
 std::size_t columns_variable() {
   std::size_t width = 0;
-  const std::string_view digits = variable("COLUMNS");
+  const std::string digits = variable("COLUMNS");
   std::from_chars(digits.data(), digits.data() + digits.size(), width);
   return width;
 }

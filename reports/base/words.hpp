@@ -6,12 +6,25 @@
 #include <cctype>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <numeric>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace cufault {
+
+/// Of the environment; empty where it is not set.
+inline std::string variable(const std::string& name) {
+  const char* const value = std::getenv(name.c_str());
+  return value == nullptr ? "" : value;
+}
+
+/// The last one that is not empty.
+inline std::string last_line(std::string_view text) {
+  text = text.substr(0, text.find_last_not_of('\n') + 1);
+  return std::string(text.substr(text.rfind('\n') + 1));
+}
 
 /// Of a-z, 0-9 and '_', and not empty: what cases, arms, operations, faults and remedies are called.
 constexpr bool is_word(std::string_view s) {
