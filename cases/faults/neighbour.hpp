@@ -9,7 +9,6 @@
 #include <chrono>
 #include <functional>
 #include <optional>
-#include <string>
 #include <utility>
 
 namespace cufault {

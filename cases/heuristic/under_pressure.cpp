@@ -27,7 +27,6 @@
 #include "harness/trial/observe.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <sys/resource.h>
 #include <unistd.h>

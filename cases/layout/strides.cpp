@@ -18,7 +18,6 @@
 #include "harness/trial/observe.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>

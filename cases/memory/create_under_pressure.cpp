@@ -15,7 +15,6 @@
 //              CUDA installed again; no arm installs anything.
 #include "harness/injection/counterparts.hpp"
 #include "harness/kit/memory_pressure.hpp"
-#include "harness/kit/memory_readings.hpp"
 #include "harness/kit/products.hpp"
 #include "harness/trial/observe.hpp"
 

@@ -11,7 +11,6 @@
 #include "harness/injection/counterparts.hpp"
 #include "harness/kit/lt_problem.hpp"
 #include "harness/kit/memory_pressure.hpp"
-#include "harness/kit/memory_readings.hpp"
 #include "harness/kit/products.hpp"
 #include "harness/trial/observe.hpp"
 

@@ -13,7 +13,6 @@
 #include "harness/trial/observe.hpp"
 
 #include <cublasLt.h>
-#include <fmt/format.h>
 
 #include <stdexcept>
 

@@ -11,7 +11,6 @@
 // What helps   Recommended: trim the pool. Cells of full_pool wait first, with a trim or without: that clears it.
 #include "harness/injection/counterparts.hpp"
 #include "harness/kit/memory_pressure.hpp"
-#include "harness/kit/memory_readings.hpp"
 #include "harness/kit/products.hpp"
 #include "harness/trial/observe.hpp"
 

@@ -22,11 +22,9 @@
 #include "kernels/faults.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
-#include <string>
 #include <vector>
 
 namespace cufault {

@@ -14,7 +14,6 @@
 
 #include <benchmark/benchmark.h>
 #include <cuda_runtime.h>
-#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <unistd.h>

@@ -30,9 +30,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <iostream>
-#include <iterator>
 #include <map>
 #include <optional>
 #include <span>

@@ -266,14 +266,6 @@ inline void add_form(CLI::App* command, print_form& form, const std::string& sch
   command->add_flag("--markdown", form.markdown, "as Markdown")->excludes(json);
 }
 
-/// --json beside --format.
-inline void add_json_format(CLI::App* command, std::string& format, const char* schema) {
-  command
-      ->add_flag_callback(
-          "--json", [&format] { format = "json"; }, fmt::format("as --format json ({}.schema.json)", schema))
-      ->excludes(command->get_option("--format"));
-}
-
 /// Seconds of "90", "90s", "10m" or "2h". Throws usage_error.
 double seconds_of(const char* option, const std::string& text);
 template <class Seconds>

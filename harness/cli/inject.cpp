@@ -28,9 +28,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <iostream>
-#include <map>
 #include <memory>
 #include <optional>
 #include <set>

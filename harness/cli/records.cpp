@@ -10,7 +10,6 @@
 #include <fmt/format.h>
 
 #include <iostream>
-#include <utility>
 
 namespace fs = std::filesystem;
 

@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/doctor/measured.hpp"
 
-#include <algorithm>
-
 namespace cufault {
 namespace {
 

@@ -7,7 +7,6 @@
 #include "reports/base/json_input.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <fcntl.h>
 #include <unistd.h>

@@ -3,7 +3,6 @@
 #include "harness/injection/sweep_plan.hpp"
 
 #include "harness/injector/driver_functions.hpp"
-#include "reports/model/sweep_names.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -13,7 +13,6 @@
 #include <errno.h>
 #include <time.h>
 
-#include <algorithm>
 #include <utility>
 
 namespace cufault::injector {

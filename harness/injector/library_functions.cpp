@@ -8,7 +8,6 @@
 #include <fnmatch.h>
 
 #include <algorithm>
-#include <array>
 #include <iterator>
 #include <vector>
 

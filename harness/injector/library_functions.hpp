@@ -5,7 +5,6 @@
 
 #include "harness/injector/driver_functions.hpp"
 
-#include <cstddef>
 #include <optional>
 #include <span>
 #include <string>

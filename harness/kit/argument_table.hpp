@@ -8,7 +8,6 @@
 
 #include <cublas_v2.h>
 #include <cuda_runtime.h>
-#include <fmt/format.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -17,7 +16,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <string_view>

@@ -10,7 +10,6 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <stdexcept>
 #include <vector>
 
 struct CUmemPoolHandle_st;  // what cudaMemPool_t points to; avoids a CUDA header

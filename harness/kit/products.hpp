@@ -10,7 +10,6 @@
 #include <cuda_runtime.h>
 
 #include <cstddef>
-#include <string>
 
 namespace cufault {
 

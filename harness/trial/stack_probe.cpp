@@ -18,7 +18,6 @@
 #include <nlohmann/json.hpp>
 
 #include <dlfcn.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>

@@ -12,7 +12,6 @@
 #include <string>
 #include <type_traits>
 #include <typeinfo>
-#include <utility>
 
 namespace cufault {
 

@@ -10,8 +10,6 @@
 #include "reports/model/cell_name.hpp"
 #include "reports/model/frameworks.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <map>
 #include <optional>

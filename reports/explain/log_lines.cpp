@@ -3,7 +3,6 @@
 #include "reports/explain/log_lines.hpp"
 
 #include <array>
-#include <cstring>
 
 namespace cufault {
 namespace {

@@ -4,7 +4,6 @@
 #pragma once
 
 #include "reports/history/changes.hpp"
-#include "reports/model/record.hpp"
 
 #include <cstddef>
 #include <map>

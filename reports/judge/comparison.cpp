@@ -15,7 +15,6 @@
 #include <algorithm>
 #include <array>
 #include <ctime>
-#include <functional>
 #include <map>
 #include <regex>
 #include <set>

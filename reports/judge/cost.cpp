@@ -177,11 +177,6 @@ std::string time_text(double milliseconds) {
   return fmt::format("{:.{}f} {}", number, number < 9.95 ? 1 : 0, seconds ? "s" : microseconds ? "us" : "ms");
 }
 
-std::string ratio_text(double ratio) {
-  if (ratio >= told_as_factor) return fmt::format("{:.{}f} times", ratio, ratio < 9.95 ? 1 : 0);
-  return (ratio < 1 ? "" : "+") + percent(ratio - 1);
-}
-
 std::string bytes_text(std::int64_t bytes) {
   const double mib = static_cast<double>(bytes) / (1 << 20);
   if (bytes == 0) return "0";

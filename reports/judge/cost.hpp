@@ -69,7 +69,6 @@ std::vector<remedy_cost_summary> summed_up(const std::vector<judged_cost>& all);
 /// was measured.
 std::string cost_text(const remedy_cost_summary& s);
 std::string time_text(double milliseconds);  ///< "12 us", "3.1 ms", "1.2 s"
-std::string ratio_text(double ratio);        ///< "+3.1 %", "-5.0 %", "91 times"
 std::string bytes_text(std::int64_t bytes);  ///< "64 MiB", "-2.5 GiB", "0"
 
 /// By the label of a stack and the name of a remedy: cost_text().

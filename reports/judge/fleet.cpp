@@ -12,7 +12,6 @@
 #include <optional>
 #include <set>
 #include <sstream>
-#include <tuple>
 
 namespace cufault {
 namespace {

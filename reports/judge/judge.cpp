@@ -7,7 +7,6 @@
 #include "reports/judge/remedy_outcome.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <fnmatch.h>
 

@@ -3,8 +3,6 @@
 // How often a prediction holds: each recorded stack is judged by the others.
 #pragma once
 
-#include "reports/evidence/baselines.hpp"
-
 #include <cstddef>
 #include <filesystem>
 #include <map>

@@ -6,7 +6,6 @@
 
 #include "reports/judge/comparison.hpp"
 
-#include <span>
 #include <string>
 #include <string_view>
 #include <utility>

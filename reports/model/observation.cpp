@@ -348,12 +348,6 @@ std::vector<plateau> plateaus_of(const std::vector<observation>& trials) {
   return all;
 }
 
-std::vector<signature> signatures_of(const std::vector<plateau>& plateaus) {
-  std::vector<signature> all;
-  for (const auto& p : plateaus) all.push_back(p.seen);
-  return all;
-}
-
 std::string disagreement(const std::vector<plateau>& before, const std::vector<plateau>& now) {
   if (!have_levels(before) || !have_levels(now)) {
     const bool one = before.size() == 1 && now.size() == 1;

@@ -177,7 +177,6 @@ struct plateau {
 /// Plateaus of an arm that does not race, from the lowest level to the highest, or in the order of its trials where it has no levels.
 /// Precondition: every observation is comparable.
 std::vector<plateau> plateaus_of(const std::vector<observation>& trials);
-std::vector<signature> signatures_of(const std::vector<plateau>& plateaus);
 
 /// How far an edge between two levels may move before it counts: a tenth of the level.
 inline constexpr double edge_band = 0.1;

@@ -6,13 +6,11 @@
 #include "reports/model/sweep_names.hpp"
 #include "reports/printers/table.hpp"
 
-#include <cstddef>
 #include <cstdint>
 #include <iosfwd>
 #include <map>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 /// The map of a library version, made of the rows of its sweeps (harness/injection/sweep.hpp): for each status of each operation, which failures

@@ -6,7 +6,6 @@
 #include "reports/printers/table.hpp"
 
 #include <iosfwd>
-#include <string>
 
 namespace cufault {
 

@@ -9,7 +9,6 @@
 #include "reports/printers/table.hpp"
 
 #include <iosfwd>
-#include <span>
 #include <string>
 
 namespace cufault {

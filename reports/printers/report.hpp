@@ -11,7 +11,6 @@
 #include "reports/printers/table.hpp"
 
 #include <cstddef>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>

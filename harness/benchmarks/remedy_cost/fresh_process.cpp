@@ -16,7 +16,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <optional>
 #include <random>
 #include <utility>
 

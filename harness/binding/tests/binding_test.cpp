@@ -12,7 +12,6 @@
 
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 
 // From cusolverDn.h, which a toolkit may lack.
 enum cusolverStatus_t : int {};

@@ -5,10 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include <poll.h>
-
 #include <csignal>
-#include <set>
 
 namespace cufault {
 namespace {

@@ -16,7 +16,6 @@
 #include <set>
 #include <sstream>
 #include <string>
-#include <vector>
 
 namespace cufault {
 namespace {

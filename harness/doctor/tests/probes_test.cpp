@@ -9,7 +9,6 @@
 
 #include <unistd.h>
 
-#include <functional>
 #include <stdexcept>
 #include <string>
 #include <vector>

@@ -18,8 +18,6 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
-#include <map>
-#include <set>
 #include <string>
 #include <vector>
 

@@ -3,7 +3,6 @@
 // The commands `cufault inject` and `cufault trace`.
 #include "harness/injector/tests/injector_fixture.hpp"
 
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <set>

@@ -3,7 +3,6 @@
 // A trial that misbehaves in every way that the runner must survive: hostile_child MODE [ARGUMENT]... Links nothing of cufault and is never
 // sanitized: it writes its frames by hand, to check the format from outside, and a sanitizer would turn its signals into exit codes.
 #include <dirent.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/wait.h>

@@ -4,7 +4,6 @@
 #include "harness/run/runner.hpp"
 #include "harness/run/shared_process.hpp"
 
-#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>

@@ -7,10 +7,8 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <filesystem>
 #include <limits>
 #include <random>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>

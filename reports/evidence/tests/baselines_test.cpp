@@ -8,7 +8,6 @@
 
 #include <fstream>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace cufault {

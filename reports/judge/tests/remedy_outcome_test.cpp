@@ -6,10 +6,6 @@
 
 #include <gtest/gtest.h>
 
-#include <string>
-#include <utility>
-#include <vector>
-
 namespace cufault {
 namespace {
 

@@ -133,7 +133,6 @@ TEST(observation, plateaus_are_described_side_by_side) {
   EXPECT_EQ(describe(both),
             "cublasCreate: CUBLAS_STATUS_ALLOC_FAILED; context usable | cublasCreate: CUBLAS_STATUS_SUCCESS; "
             "context usable");
-  EXPECT_EQ(describe(signatures_of(both)), describe(both));
   EXPECT_EQ(describe(plateaus_of({at_level(1, trial({no_memory})), at_level(2, trial({no_memory})),
                                   at_level(4, trial({success}))})),
             "from 1 to 2: cublasCreate: CUBLAS_STATUS_ALLOC_FAILED; context usable | at 4: cublasCreate: "

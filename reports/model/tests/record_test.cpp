@@ -16,7 +16,6 @@
 #include <filesystem>
 #include <limits>
 #include <string>
-#include <system_error>
 #include <vector>
 
 namespace cufault {

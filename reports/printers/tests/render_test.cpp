@@ -8,10 +8,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <array>
 #include <sstream>
 #include <string>
-#include <vector>
 
 namespace cufault {
 namespace {

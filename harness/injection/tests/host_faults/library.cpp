@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <cstdint>
 #include <initializer_list>
 
 extern "C" {

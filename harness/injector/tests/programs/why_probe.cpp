@@ -9,11 +9,8 @@
 
 #include <csignal>
 #include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <string>
 #include <thread>
-#include <vector>
 
 extern "C" {
 int cuCtxSynchronize();
