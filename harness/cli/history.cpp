@@ -106,9 +106,13 @@ int print_changes(const records_to_read& records, const std::string& gpu, const 
   const std::string package = framework == "pytorch" ? "torch" : framework;
   const std::vector<fs::path> files = records_in(records);
   std::vector<std::optional<release_of_stack>> stacks;
-  for (const fs::path& file : files)
-    stacks.push_back(
-        release_of(is_stack_folder(file) ? load_family(file, {}) : load_record(file), framework));
+  for (const fs::path& file :
+       files)  // a stack has the versions of all frameworks, and arms of those that ran
+    if (is_stack_folder(file) && !framework.empty() && !fs::exists(file / (framework + ".jsonl")))
+      stacks.emplace_back();
+    else
+      stacks.push_back(
+          release_of(is_stack_folder(file) ? load_family(file, {}) : load_record(file), framework));
   const release_columns columns = columns_of(stacks, gpu);
   const std::string on_gpu = gpu.empty() ? "" : " on a GPU of that name";
   if (!framework.empty() && columns.releases.empty())

@@ -90,7 +90,8 @@ void add_run(command_line& line) {
   run->add_option("--repeats", running.repeats,
                   "at most N trials, of each level, of an arm whose outcome may differ from trial to trial; "
                   "0: as many as it has (default: 5 in the tiers quick and full: enough to detect a new "
-                  "outcome, too few to detect a changed rate; 0 in nightly)")
+                  "outcome, too few to detect a changed rate; 0 in nightly). What came out otherwise than "
+                  "recorded is tried three more times in any case, for at most 15 s a GPU")
       ->check(CLI::Range(0, 1000))
       ->type_name("N");
   run->add_option("--part", running.part,

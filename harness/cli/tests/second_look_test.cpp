@@ -135,7 +135,7 @@ TEST_F(second_look, that_is_interrupted_leaves_the_first_one) {
   take_turns("arm_0", "14\nhang\n");
   const std::string said = folder / "said";
   const auto script = "\"$@\" 2>" + said + " & while ! grep -q 'road.turns/arm_0 again begins' " + said +
-                      " 2>/dev/null; do :; done; kill -TERM $!; wait $!";
+                      " 2>/dev/null; do sleep 0.05; done; kill -TERM $!; wait $!";
   spawn_options options;
   options.argv = {"/bin/bash",  "-c",
                   script,       "bash",

@@ -423,14 +423,15 @@ TEST(interrupts, are_ignored_where_they_were_before) {
 }
 
 TEST(interrupts, are_guarded_once_and_given_back) {
+  struct sigaction before {}, now {};
+  sigaction(SIGINT, nullptr, &before);
   {
     const interrupt_guard guard;
     EXPECT_THROW(interrupt_guard(), std::logic_error);
     raise(SIGINT);
   }
-  struct sigaction now {};
   sigaction(SIGINT, nullptr, &now);
-  EXPECT_EQ(now.sa_handler, SIG_DFL);
+  EXPECT_EQ(now.sa_handler, before.sa_handler);
   const interrupt_guard next;
   EXPECT_EQ(next.signal(), 0);
 }
