@@ -423,7 +423,8 @@ TEST(interrupts, are_ignored_where_they_were_before) {
 }
 
 TEST(interrupts, are_guarded_once_and_given_back) {
-  struct sigaction before {}, now {};
+  struct sigaction before {
+  }, now{};
   sigaction(SIGINT, nullptr, &before);
   {
     const interrupt_guard guard;
