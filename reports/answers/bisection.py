@@ -179,7 +179,7 @@ class Report:
         for c in self.changes:
             said += f"; {'MENDED' if c.mended else 'BROKE'} rests on {text.plural(c.decisions, 'decision')}: at most {min(100, 100 * self.error * c.decisions):.3g} %"
         if self.once:
-            said = "The outcome of this arm does not vary: one run decides a release." if self.is_arm else "One run decides a release (--once): no error is stated."
+            said = "This arm is not listed as racing: one run decides a release, and no error is stated." if self.is_arm else "One run decides a release (--once): no error is stated."
         mixed = [f"{r.name} ran without what it pins: {', '.join(r.unmet)}" for r in self.releases if r.unmet and any(r.name in (c.good, c.bad) for c in self.changes)]
         machine = f"GPU {known(self.gpu)}, driver {known(self.driver)}, CUDA runtime {known(self.runtime)}; cufault {self.cufault}; releases from {self.origin}"
         out.print(text.heading(f"cufault bisect: {self.what}", 2, markdown))

@@ -330,7 +330,7 @@ def versions_here() -> dict[str, str]:
 
 def check(
     harms: Collection[str] = ("wrong_numbers",),
-    levels: Collection[str] = ("measured", "documented"),
+    levels: Collection[str] = ("measured", "documented", "likely_affected"),
     ignore: Iterable[str] = (),
     reach: Collection[str] = REACHES[:2],
 ) -> list[Issue]:
