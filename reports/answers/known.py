@@ -163,16 +163,13 @@ def versions_behind(name: str, lock: str) -> list[str]:
     return list(dict.fromkeys(pin[1] for pin in pinned if pin))
 
 
-def pinned_in(file: str, architecture: str, must_have_cublas: bool) -> list[Question]:
+def pinned_in(file: str, architecture: str) -> list[Question]:
     lock = text_of_lock(file)
     found = [Question(version, architecture, file, library) for library, name in PACKAGES.items() for version in versions_behind(name, lock)]
     if not found:
         raise Refused(f"{one_line(file)}: it pins no version of nvidia-cublas, nvidia-cublas-cu12 or libcublas, and no release of torch, triton, jax or cupy")
     if found[0].library == "torch":
-        why = f"{one_line(file)}: it pins torch, and not the nvidia-cublas that torch brings; where that is installed, pip freeze >lock.txt, and give --lock lock.txt"
-        if must_have_cublas:
-            raise Refused(why)
-        say(f"cufault: {why}")
+        say(f"cufault: {one_line(file)}: it pins torch, and not the nvidia-cublas that torch brings; where that is installed, pip freeze >lock.txt, and give --lock lock.txt")
     return found
 
 
@@ -231,7 +228,7 @@ def questions_of(options: dict[str, Any], gpus: dict[str, str], program: Path) -
     if gpu and not architecture:
         raise Refused(f"--gpu {one_line(gpu)}: not known by name; give its compute capability, as in --gpu 9.0")
     questions = [q._replace(architecture=architecture or q.architecture) for q in this_stack(program)] if "here" in options else []
-    questions += [q for lock in options.get("lock", []) for q in pinned_in(lock, architecture, "fail-on" in options)]
+    questions += [q for lock in options.get("lock", []) for q in pinned_in(lock, architecture)]
     if cublas and not numbers_of(cublas):
         raise Refused(f"--cublas {one_line(cublas)}: no version of cuBLAS; one is 13.1.0")
     questions += [Question(cublas, architecture)] if cublas else []
@@ -445,8 +442,11 @@ def main(asked_for: asked.Asked) -> int:
         text.print_json({"schema": 1, **{name: of for name, of in answers.items() if of or name == "answers"}})
     if not_counted:
         say(f"cufault: not counted: {', '.join(not_counted)}; --count says what is")
-    if not failing:
-        return 0
+    if not failing:  # of a torch without its cuBLAS nothing is passed
+        pinned = defaultdict[str, set[str]](set)
+        for q in questions:
+            pinned[q.where].add(q.library)
+        return 2 if "fail-on" in options and any(where and "torch" in its and "cublas" not in its for where, its in pinned.items()) else 0
     say(f"cufault: {text.plural(len(failing), 'known issue')} with {spaced(' or '.join(options['fail-on']))}: {', '.join(failing)}")
     return 1
 
