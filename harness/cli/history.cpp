@@ -86,7 +86,7 @@ std::vector<std::size_t> followed(const release_columns& columns) {
   std::vector<std::size_t> follows;
   for (const auto& [name, stacks] : columns.releases) {
     auto at = came.find(version_from(name));
-    follows.push_back(here.size() - 1);  // of one that is not listed
+    follows.push_back(at == came.end() ? here.size() - 1 : SIZE_MAX);  // one that is not listed came last
     while (at != came.begin() && at != came.end()) {
       const auto from = at;
       do --at;

@@ -109,7 +109,7 @@ void change_finder::add(const std::string& version, record r) {
   state& s = *state_;
   const std::size_t here = s.releases.size();
   const auto followed_by = [&](std::size_t i) { return i < s.follows.size() ? s.follows[i] : i - 1; };
-  if (here > 0 && followed_by(here) + 1 != here) s.arms = s.arms_at.at(followed_by(here));
+  if (here > 0 && followed_by(here) + 1 != here) s.arms = s.arms_at[followed_by(here)];
   s.releases.push_back({.version = version});
   s.harmless.push_back(harmless_messages(r));
   for (case_result& c : r.cases) {

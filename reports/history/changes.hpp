@@ -84,7 +84,7 @@ struct release_changes {
 /// that one alone checked, and facts that one alone recorded in the case.
 class change_finder {
  public:
-  /// `follows`: of each release, in the order in which they are added, the index of the one before it; without them that is the last one added.
+  /// `follows`: of each release, in the order in which they are added, the index of the one before it, SIZE_MAX: none; without them that is the last one added.
   explicit change_finder(std::vector<std::size_t> follows = {});
   ~change_finder();
   change_finder(const change_finder&) = delete;

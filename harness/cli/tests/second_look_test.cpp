@@ -108,7 +108,7 @@ TEST_F(second_look, is_the_same_whatever_the_order_and_the_number_of_jobs) {
   }
 }
 
-TEST_F(second_look, of_a_hundred_arms_is_one_of_some_of_them) {
+TEST_F(second_look, of_more_arms_than_there_is_time_for_is_one_of_some) {
   for (int i = 0; i < 12; ++i)
     take_turns(fmt::format("arm_{}", i), i == 11 ? "exit\nexit\nexit\nexit\n" : four_times);
   // 12 times 3 trials of half a second or more are longer than the 15 s that there are.
@@ -122,7 +122,7 @@ TEST_F(second_look, of_a_hundred_arms_is_one_of_some_of_them) {
                                       HasSubstr("arms: ALLOC_FAILED → INTERNAL_ERROR; 1 trial: ")));
 }
 
-TEST_F(second_look, is_made_on_two_gpus) {
+TEST_F(second_look, of_arms_that_need_no_gpu_is_made_where_two_gpus_are_given) {
   for (const char* arm : {"arm_0", "arm_1", "arm_2"}) take_turns(arm, four_times);
   auto environment = on_gpu("a100");
   environment["DOCTOR_FAKE_DEVICES"] = "2";

@@ -113,6 +113,18 @@ TEST(changes_of_releases, are_those_since_the_release_that_one_follows) {
       << "in the order of numbers";
 }
 
+TEST(changes_of_releases, are_none_of_a_release_that_follows_none_of_the_others) {
+  const auto arm = [](const char* status) { return shown_arms{{"memory.leak/fault", {one_call(status)}}}; };
+  change_finder finder({SIZE_MAX, SIZE_MAX, 1});
+  finder.add("12.9.3", showing(arm(internal)));
+  finder.add("13.0.0", showing(arm(lost)));
+  finder.add("13.1.0", showing(arm(internal)));
+  const auto all = finder.found();
+  ASSERT_THAT(all.changes, SizeIs(1));
+  EXPECT_EQ(releases_of(all.changes[0]), "13.0.0 → 13.1.0");
+  EXPECT_EQ(all.releases[1].compared, 0);
+}
+
 TEST(changes_of_releases, are_none_where_nothing_differs_or_nothing_was_observed) {
   const auto same = changes_of({one_call(lost)}, {one_call(lost)});
   EXPECT_THAT(same.changes, IsEmpty());
