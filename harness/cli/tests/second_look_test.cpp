@@ -3,6 +3,7 @@
 // Arms that came out otherwise than recorded are run again before a run says so.
 #include "harness/cli/tests/end_to_end.hpp"
 #include "reports/base/files.hpp"
+#include "reports/base/json_input.hpp"
 
 #include <fmt/format.h>
 

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/cli/tests/end_to_end.hpp"
+#include "reports/base/json_input.hpp"
 #include "reports/model/observation.hpp"
 
 #include <nlohmann/json.hpp>

@@ -6,6 +6,7 @@
 #include "reports/model/tests/examples.hpp"
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <iterator>
