@@ -327,6 +327,9 @@ class run {
         lost.trials.emplace_back().why = fmt::format("the process that ran its trials {}", answer.died);
         report.lines.push_back(dump_json(arm_json(j.of->name, lost)));
       }
+    } else {
+      shown.line(fmt::format("{}: no second look: the process that ran its trials {}", name_of(plan, done),
+                             answer.died));
     }
     const auto read = [&](const std::string& line) {
       arm_result arm = std::move(arm_from(json_cursor{parse_json(writer.file().string(), line)}).arms[0]);
