@@ -39,13 +39,13 @@ bool is_word(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-/// Words that are always looked for. The first three begin the names that libraries give to errors and functions; all but the first speak
+/// Words that are always looked for. The first ones begin the names that libraries give to errors and functions; all but "cu" speak
 /// of a GPU.
-constexpr std::size_t beginnings = 3;
+constexpr std::size_t beginnings = 8;
 const std::vector<std::string>& words_of_gpus() {
-  static const std::vector<std::string> all{"cu",    "nccl",     "nvrtc", "cuda",      "cublas",
-                                            "cudnn", "cusolver", "cupy",  "gpu",       "nvidia",
-                                            "nvml",  "jaxlib",   "torch", "tensorflow"};
+  static const std::vector<std::string> all{"cu",    "nccl", "nvrtc",  "nvml",   "nvjpeg", "nvjitlink",
+                                            "nvvm_", "npp_", "cuda",   "cublas", "cudnn",  "cusolver",
+                                            "cupy",  "gpu",  "nvidia", "jaxlib", "torch",  "tensorflow"};
   return all;
 }
 
@@ -101,7 +101,7 @@ bool says_that_it_failed(std::string_view before, std::string_view behind) {
   for (const std::string_view word : {"if", "when", "whether", "case", "unless", "no"})
     if (before == word || before.ends_with(" " + std::string(word))) return false;
   for (const std::string_view said :
-       {"error executing", "error calling", "failed to execute", "failed to call"})
+       {"error executing", "error calling", "failed to execute", "failed to call", "failure in", "error in"})
     if (before.ends_with(said)) return true;
   if (behind.starts_with('(')) {
     const auto close = behind.substr(0, longest_words).find(')');
@@ -517,6 +517,7 @@ void event_finder::look_at(const log_line& line) {
     rest.remove_prefix(message.size());
   }
   if (of_driver) return;
+  look_for_number_below(line);
   look_at_text(line);
   look_across(line);
   if (is_fatal_of_glog(line.text) && names_gpu_library(line.text, known_.grammar))
@@ -524,6 +525,17 @@ void event_finder::look_at(const log_line& line) {
           .role = event_role::fatal,
           .words = one_line(line.text.substr(0, longest_words)),
           .line = line.number});
+}
+
+/// A number alone below a call that failed is what it returned.
+void event_finder::look_for_number_below(const log_line& line) {
+  const auto value = all_.events.empty() ? std::nullopt : number_in(line.text);
+  if (!value) return;
+  log_event& failed = all_.events.back();
+  const status_library* const of = library_of_status(failed.call);
+  if (failed.id != "call.failed" || failed.line + 1 != line.number || of == nullptr) return;
+  if (const std::string_view status = known_.by_code(*of, *value); !status.empty())
+    failed.status = known_.canonical(status);
 }
 
 void event_finder::look_at_text(const log_line& line) {

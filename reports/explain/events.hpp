@@ -77,6 +77,7 @@ class event_finder {
     bool plain = false;  ///< the text of an error, without places that vary
   };
   void look_at(const log_line& line);
+  void look_for_number_below(const log_line& line);
   void look_at_text(const log_line& line);
   void look_across(const log_line& line);
   void look_for_exceptions(const log_line& line);

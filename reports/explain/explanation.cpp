@@ -676,10 +676,11 @@ void put_finer_first(std::vector<candidate>& all) {
 }
 
 /// Empty where words of the log or findings on the machine choose the first cause, or where no other is nearly as frequent.
-std::string what_tells_apart(const std::vector<ranked_cause>& causes) {
+std::string what_tells_apart(const std::vector<ranked_cause>& causes, const failure_seen& failure) {
   if (causes.empty() || is_clear(causes) || causes[0].sure == confidence::named ||
       !causes[0].machine.empty() || (causes[0].sure == confidence::supported && !causes[0].words.empty()))
     return {};
+  if (failure.status.starts_with("nccl")) return "NCCL_DEBUG=INFO COMMAND";  // it names the call that failed
   static const std::set<std::string> of_machine{"driver_too_old", "environment_other", "hardware",
                                                 "mixed_libraries", "no_code_for_gpu"};
   if (causes[0].what->cause_class() == "mixed_libraries") return "cufault stack";
@@ -801,7 +802,7 @@ explanation explain(log_findings log, const knowledge& known, std::size_t at_mos
     result.from_records = result.from_records || c.cause.natural_trials > 0;
     result.causes.push_back(std::move(c.cause));
   }
-  result.tell_apart = what_tells_apart(result.causes);
+  result.tell_apart = what_tells_apart(result.causes, seen);
   if (!result.from_records && seen.kind.starts_with("kind.")) result.kind = seen.kind.substr(5);
   result.process = state_after(result, seen, known);
   return result;

@@ -138,10 +138,14 @@ class line_reader {
     const std::string_view digits = lower(number);
     std::int64_t value = 0;
     const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-    if (error != std::errc{} || end != digits.data() + digits.size() || digits.size() > 4 || value == 0)
+    if (error != std::errc{} || end != digits.data() + digits.size() || digits.size() > 6 || value == 0)
       return;
     if ((number.begin > 0 && is_at(number.begin - 1, ".-/")) || is_at(number.end, "%/-") ||
         (is_at(number.end, ".:,") && is_digit_at(number.end + 1)))
+      return;
+    // "code=6(NVJPEG_STATUS_EXECUTION_FAILED)": the name says which library's it is.
+    if (at(number.end) == '(' && place + 1 < words_.size() &&
+        known_.is_status(line_.substr(number.end + 1, words_[place + 1].end - number.end - 1)))
       return;
     // Back over what joins a number with the words that say what it is: "failed with status code: ".
     std::size_t first = place;

@@ -199,6 +199,10 @@ bool speaks_of_no_failure(std::string_view lower, const log_grammar& grammar) {
     listed = true;
   }
   if (listed && begins_with_commit(text)) return true;
+  // A line of a diff.
+  if (listed &&
+      begins_with_any(text.substr(std::min(text.find_first_not_of(' '), text.size())), grammar.source))
+    return true;
   const bool in_brackets = text.starts_with('[');
   if (in_brackets) text.remove_prefix(1);
   const std::string_view word = first_word(text);

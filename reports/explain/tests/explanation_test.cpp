@@ -444,6 +444,14 @@ TEST(explain, puts_no_cause_that_is_only_possible_above_one_that_is_supported) {
     })) << failure;
 }
 
+TEST(explain, says_what_to_run_first_where_the_log_does_not_tell) {
+  const knowing all(records());
+  EXPECT_EQ(all.of("RuntimeError: NCCL error: unhandled cuda error").tell_apart, "NCCL_DEBUG=INFO COMMAND");
+  EXPECT_EQ(all.of("cudnnCreate failed: CUDNN_STATUS_INTERNAL_ERROR").tell_apart, "cufault why -- COMMAND");
+  EXPECT_EQ(all.of("NVRTC_ERROR_INVALID_PROGRAM").tell_apart, "cufault doctor");
+  EXPECT_EQ(all.of("NCCL error: ncclInternalError\nncclSocketInit: no address").tell_apart, "");
+}
+
 TEST(fit, tells_a_call_its_family_and_another_call_apart) {
   const failure_seen create{"S", "cublasCreate"};
   EXPECT_EQ(fit(create, "S", "cublasCreate"), 3);
