@@ -202,6 +202,13 @@ bool can_be_denied(const event_pattern& e) {
          e.id.starts_with("kernel.");
 }
 
+/// By its text, of another library than `of`; the runtime's texts are its own.
+bool is_of_another(const log_event& e, const status_library& of) {
+  const status_library* const its = library_of_status(e.status);
+  return e.role == event_role::failure && e.id.starts_with("error.") && its != nullptr &&
+         its->prefix != "cuda" && its->status_prefix != of.status_prefix;
+}
+
 const toolkit* toolkit_of(const lexicon& known, std::string_view version) {
   const auto asked = version_number(version);
   const toolkit* found = nullptr;
@@ -334,6 +341,7 @@ void event_finder::keep(log_event e) {
 /// Names of errors and functions, wherever they stand.
 void event_finder::look_for_names(const log_line& line, std::vector<log_event>& found) {
   const std::string_view text = line.text;
+  const std::size_t by_texts = found.size();
   struct named {
     std::size_t at;
     std::string name;
@@ -371,7 +379,8 @@ void event_finder::look_for_names(const log_line& line, std::vector<log_event>& 
   const bool is_near = line.number - last_call_line_ <= lines_apart;
   for (const told_status& t : statuses_told(text, lower_, is_near ? last_call_ : std::string(), known_)) {
     const auto says_it = [&](const log_event& e) {
-      return e.role == event_role::failure && (t.in_words || library_of_status(e.status) == t.library);
+      return e.role == event_role::failure &&
+             (t.in_words ? !is_of_another(e, *t.library) : library_of_status(e.status) == t.library);
     };
     if (std::ranges::any_of(found, says_it) || is_success(t.status) ||
         is_only_spoken_of(lower_, t.begin, t.end, known_.grammar))
@@ -382,6 +391,13 @@ void event_finder::look_for_names(const log_line& line, std::vector<log_event>& 
                      .words = one_line(text.substr(t.begin, std::min(t.end - t.begin, longest_words))),
                      .line = line.number});
   }
+  // Words that libraries share are those of the library that the line names.
+  for (std::size_t i = by_texts; i < found.size(); ++i)
+    if (const status_library* const of = library_of_status(found[i].status);
+        of != nullptr && of->prefix != "cuda")
+      for (std::size_t j = 0; j < by_texts; ++j)
+        if (is_of_another(found[j], *of)) found[j].role = event_role::noise;
+  std::erase_if(found, [](const log_event& e) { return e.role == event_role::noise; });
   for (log_event& e : found) {
     if (e.role != event_role::failure || !e.call.empty()) continue;
     if (!calls.empty())

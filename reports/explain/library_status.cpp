@@ -66,6 +66,7 @@ class line_reader {
       add_number(i, found);
       add_bare_name(i, call, found);
     }
+    for (std::size_t i = 0; i < words_.size(); ++i) add_made(i, found);
     if (std::ranges::any_of(words_, [&](const word& w) { return says_status(lower(w)); }))
       for (const word& each : words_) add_words(each, found);
     return found;
@@ -183,6 +184,34 @@ class line_reader {
     for (const library_code& code : of == nullptr ? std::span<const library_code>{} : of->codes)
       if (code.name.starts_with(of->status_prefix) && code.name.substr(of->status_prefix.size()) == whole)
         add(name.begin, name.end, code.name, *of, found);
+  }
+
+  /// "Failed to make cuFFT batched plan: 5", "Cannot create cuBLAS handle": by the number, else of the kind "handle".
+  void add_made(std::size_t place, std::vector<told_status>& found) const {
+    const word& name = words_[place];
+    if (name.library == nullptr || place < 2 || is_one_of(name.library->prefix, {"cuda", "nvml"}) ||
+        !is_one_of(lower(words_[place - 1]), {"create", "make", "initialize", "init"}))
+      return;
+    const std::string_view verb = lower(words_[place - 2]);
+    if (verb != "to" && verb != "cannot" && verb != "not" && verb != "t") return;
+    if (verb == "to" && (place < 3 || !is_one_of(lower(words_[place - 3]), {"failed", "unable", "failure"})))
+      return;
+    std::size_t end = place + 1;
+    while (end < words_.size() && end < place + 4 &&
+           is_one_of(lower(words_[end]), {"handle", "plan", "batched", "generator", "library", "context"}))
+      ++end;
+    if (end == place + 1) return;
+    std::string_view status;
+    if (const auto value = end < words_.size() ? lower(words_[end]) : std::string_view{};
+        at(words_[end - 1].end) == ':') {
+      std::int64_t code = 0;
+      std::from_chars(value.data(), value.data() + value.size(), code);
+      status = known_.by_code(*name.library, code);
+    }
+    const auto kind = std::ranges::find(known_.kinds, "handle", &status_kind::kind);
+    if (status.empty() && kind != known_.kinds.end()) status = status_of(*name.library, *kind);
+    if (!status.empty())
+      add(words_[place - 2].begin, words_[end - 1].end, status, *name.library, found, true);
   }
 
   /// Words of a kind of status behind the name of a library.
