@@ -83,6 +83,16 @@ bool is_success(std::string_view name) {
 
 /// "CUBLAS_STATUS_INTERNAL_ERROR" of cublas_status_internal_error, if there is such an error: people type it so, and some programs print it.
 std::string in_capitals(const lexicon& known, std::string_view word) {
+  // "cudnnStatusArchMismatch": as Python wrappers name their exceptions.
+  if (const status_library* const of = word.find("Status") != word.npos ? library_of_status(word) : nullptr)
+    for (const library_code& code : of->codes) {
+      std::string letters(code.name);
+      std::erase(letters, '_');
+      lower_case(letters, letters);
+      std::string lower;
+      lower_case(word, lower);
+      if (letters == lower) return std::string(code.name);
+    }
   if (word.find("_status_") == word.npos && !word.starts_with("cuda_error_")) return std::string(word);
   std::string name(word);
   for (char& c : name) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;

@@ -299,7 +299,8 @@ static bool is_pattern_of(const std::vector<std::string>& patterns, std::string_
 }
 
 bool lexicon::is_status(std::string_view word) const {
-  if (is_pattern_of(grammar.no_statuses, word)) return false;
+  // "CURAND_STATUS_xxx" stands for any.
+  if (is_pattern_of(grammar.no_statuses, word) || (word.find("_STATUS_x") != word.npos)) return false;
   const status_library* const of = library_of_status(word);
   return is_pattern_of(grammar.statuses, word) ||
          (of != nullptr && std::ranges::find(of->codes, word, &library_code::name) != of->codes.end());
