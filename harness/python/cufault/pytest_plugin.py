@@ -36,6 +36,9 @@ _LOG_ALL: dict[str, object] = {"function": "*", "log": True, "stack": True}
 # What a sweep fails a function with: the first that is documented for it.
 _CODES = ("OUT_OF_MEMORY", "NOT_SUPPORTED", "INVALID_VALUE", "NOT_INITIALIZED")
 _SWEPT = "cufault_sweep"
+_GUARD = ("failures", "each")
+# Of a process that goes on where another lost its context (_guard.py): a file with the tests that it runs.
+_ITEMS = "CUFAULT_PYTEST_ITEMS"
 _OUTPUT_KEPT = 64 * 1024
 
 _is_own_process = pytest.StashKey[bool]()
@@ -61,6 +64,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="SECONDS",
         help="end a run of a sweep whose call failed after so long (default: ten times that of the run without failures, at least 60)",
     )
+    group.addoption(
+        "--cufault-guard",
+        choices=_GUARD,
+        help="look whether the CUDA context lives, after failed tests or after each; where it is lost, name the test and run the rest in a "
+        "fresh process. each: tell also what a test leaves behind (default: cufault_guard of the configuration, else no look)",
+    )
+    parser.addini("cufault_guard", "as --cufault-guard: failures or each", default="")
     parser.addini(
         "cufault_args",
         "arguments for pytest in the processes of tests marked with cufault: options of your own plugins, for example",
@@ -78,10 +88,18 @@ def pytest_configure(config: pytest.Config) -> None:
     )
     reports = os.environ.pop(_REPORTS, None)  # not of processes that the test starts
     parent = os.environ.pop(_PARENT, None)
-    config.stash[_is_own_process] = reports is not None
+    items = os.environ.pop(_ITEMS, None)
+    config.stash[_is_own_process] = reports is not None and items is None
+    guard = config.getoption("cufault_guard") or config.getini("cufault_guard")
+    if guard and guard not in _GUARD:
+        raise pytest.UsageError(f"cufault_guard = {guard}: failures or each")
     if reports is not None and parent is not None:
         _end_with(int(parent))
-        config.pluginmanager.register(_ReportsToFile(config, Path(reports)), "cufault_reports")
+        config.pluginmanager.register((_ReportsToFile if items is None else _EventsToFile)(config, Path(reports)), "cufault_reports")
+    if guard and not config.stash[_is_own_process]:
+        from ._guard import Guard
+
+        config.pluginmanager.register(Guard(config, guard == "each", reports, items), "cufault_guard")
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -131,9 +149,21 @@ class _ReportsToFile:
         self._config, self._path = config, path
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        data = self._config.hook.pytest_report_to_serializable(config=self._config, report=report)
+        self._write(self._config.hook.pytest_report_to_serializable(config=self._config, report=report))
+
+    def _write(self, data: dict[str, Any]) -> None:
         with self._path.open("a", encoding="utf-8") as file:
             file.write(json.dumps(data, default=repr) + "\n")
+
+
+class _EventsToFile(_ReportsToFile):
+    """Also where tests begin and end."""
+
+    def pytest_runtest_logstart(self, nodeid: str) -> None:
+        self._write({"began": nodeid})
+
+    def pytest_runtest_logfinish(self, nodeid: str) -> None:
+        self._write({"ended": nodeid})
 
 
 # The side that starts it.
@@ -170,15 +200,21 @@ class _Run:
         if self.timed_out:
             return f"the test's process did not end within {self.seconds:.0f} s, and was ended"
         if self.exit_code < 0:
-            known = {one.value: one.name for one in signal.Signals}
-            return f"the test's process was ended by {known.get(-self.exit_code, f'signal {-self.exit_code}')}"
+            return _how_it_ended(self.exit_code)
         if self.exit_code not in (0, 1) or not any(r.when == "teardown" for r in self.reports):
-            return f"the test's process ended with exit code {self.exit_code} and without a report of all phases"
+            return _how_it_ended(self.exit_code)
         return ""
 
     @property
     def failed(self) -> pytest.TestReport | None:
         return next((r for r in self.reports if r.failed), None)
+
+
+def _how_it_ended(exit_code: int) -> str:
+    if exit_code >= 0:
+        return f"the test's process ended with exit code {exit_code} and without a report of all phases"
+    known = {one.value: one.name for one in signal.Signals}
+    return f"the test's process was ended by {known.get(-exit_code, f'signal {-exit_code}')}"
 
 
 def _told(one: Injection) -> str:
@@ -275,7 +311,7 @@ def _run(
         exit_code, output = _run_to_its_end(command, environment, str(item.config.invocation_params.dir), timeout)
         run = _Run(exit_code or 0, exit_code is None, time.monotonic() - began, output, [], [])
         if reports.exists():
-            run.reports = [_read_report(item, line) for line in reports.read_text(encoding="utf-8").splitlines()]
+            run.reports = [_read_report(item, json.loads(line)) for line in reports.read_text(encoding="utf-8").splitlines()]
         lines = log.read_bytes().splitlines() if log.exists() else []
         run.injections = [found for line in lines if (found := injection_of(line)) is not None]
         run.calls = _calls_in(lines)
@@ -307,8 +343,8 @@ def _sites_in(log: Sequence[bytes]) -> dict[_Site, int]:
     return {site: max(by_process.values()) for site, by_process in calls.items()}
 
 
-def _read_report(item: pytest.Item, line: str) -> pytest.TestReport:
-    report = item.config.hook.pytest_report_from_serializable(config=item.config, data=json.loads(line))
+def _read_report(item: pytest.Item, data: dict[str, Any]) -> pytest.TestReport:
+    report = item.config.hook.pytest_report_from_serializable(config=item.config, data=data)
     assert isinstance(report, pytest.TestReport)
     report.nodeid, report.location = item.nodeid, item.location
     if isinstance(report.longrepr, list):  # of a skip: file, line, reason

@@ -6,6 +6,7 @@
 #include <execinfo.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstdio>
@@ -38,10 +39,15 @@ namespace {
 using log_callback = void(void* data, unsigned level, char* message, std::size_t length);
 log_callback* to_log = nullptr;
 void* log_data = nullptr;
+std::array<char, 25600> kept_log{};
+std::size_t kept_bytes = 0;
 
 void log(const char* text) {
   char message[8192];
   std::snprintf(message, sizeof message, "%s", text);
+  const auto kept = static_cast<std::size_t>(std::snprintf(
+      kept_log.data() + kept_bytes, kept_log.size() - kept_bytes, "[22:21:32.099][25642][CUDA][E] %s\n", text));
+  kept_bytes = std::min(kept_bytes + kept, kept_log.size());
   if (to_log != nullptr) to_log(log_data, 0, message, std::strlen(message));
   // Writes to the file of the driver's log, with one time and thread for all lines.
   if (const char* file = std::getenv("CUDA_LOG_FILE"); file != nullptr && *file != '\0')
@@ -58,6 +64,30 @@ DRIVER int cuLogsRegisterCallback(log_callback* callback, void* data, void** han
   log_data = data;
   *handle = &to_log;
   return 0;
+}
+/// Here an iterator is a number of bytes.
+DRIVER int cuLogsCurrent(unsigned* iterator, unsigned) {
+  *iterator = static_cast<unsigned>(kept_bytes);
+  return 0;
+}
+DRIVER int cuLogsDumpToMemory(unsigned* iterator, char* buffer, std::size_t* size, unsigned) {
+  if (std::getenv("FAKE_NO_LOG") != nullptr) return 801;
+  const std::size_t from = iterator != nullptr ? *iterator : 0;
+  *size = std::min(*size, kept_bytes - from);
+  std::memcpy(buffer, kept_log.data() + from, *size);
+  buffer[*size] = '\0';
+  return 0;
+}
+DRIVER void fake_log(const char* text) {
+  log(text);
+}
+DRIVER int cuGetErrorName(int code, const char** name) {
+  *name = code == 700 ? "CUDA_ERROR_ILLEGAL_ADDRESS" : nullptr;
+  return *name != nullptr ? 0 : 1;
+}
+DRIVER int cuGetErrorString(int code, const char** text) {
+  *text = code == 700 ? "an illegal memory access was encountered" : nullptr;
+  return *text != nullptr ? 0 : 1;
 }
 /// Fails without an event and logs why; with FAKE_LONG_REASON at length.
 DRIVER int cuEventRecord(void* event, void*) {

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Memory and contexts of the fake driver, as documented by the CUDA Driver API. Memory ends with its context; memory of cuMemCreate lives
 // while its handle has a reference or a mapping; a destroyed pool lives while it has allocations. One device.
+#include <unistd.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -114,7 +116,22 @@ DRIVER int cuMemFree_v2(std::uint64_t address) {
 DRIVER int cuMemFreeAsync(std::uint64_t address, void*) {
   return give_back(address);
 }
+namespace {
+int context_error = 0;
+bool hangs = false;
+}  // namespace
+/// From now on the contexts are lost, as a driver says of them: cuMemGetInfo returns the code.
+DRIVER void fake_lose_contexts(int code) {
+  context_error = code;
+}
+/// From now on cuMemGetInfo does not return.
+DRIVER void fake_hang() {
+  hangs = true;
+}
 DRIVER int cuMemGetInfo_v2(std::size_t* free_bytes, std::size_t* total_bytes) {
+  while (hangs) pause();
+  if (context_error != 0) return context_error;
+  if (current == nullptr) return invalid_context;
   const std::lock_guard lock(mutex);
   *free_bytes = total - taken;
   *total_bytes = total;
