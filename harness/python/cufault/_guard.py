@@ -99,7 +99,7 @@ class Guard:
         self._lost_in = item.nodeid
         if self._unseen > 0:
             since = f"since {self._alive_after}" if self._alive_after else "at all"
-            why += f"; {self._unseen} passed tests before this one were not looked at {since}: --cufault-guard=each looks after each"
+            why += f"; passed tests before this one that were not looked at {since}: {self._unseen} (--cufault-guard=each looks after each)"
         if self._contexts.hangs:
             item.session._setupstate.stack.clear()  # what fixtures would do at their end may hang, too
         text = f"cufault guard: the CUDA context is lost: {why}"

@@ -45,8 +45,9 @@ std::size_t kept_bytes = 0;
 void log(const char* text) {
   char message[8192];
   std::snprintf(message, sizeof message, "%s", text);
-  const auto kept = static_cast<std::size_t>(std::snprintf(
-      kept_log.data() + kept_bytes, kept_log.size() - kept_bytes, "[22:21:32.099][25642][CUDA][E] %s\n", text));
+  const auto kept =
+      static_cast<std::size_t>(std::snprintf(kept_log.data() + kept_bytes, kept_log.size() - kept_bytes,
+                                             "[22:21:32.099][25642][CUDA][E] %s\n", text));
   kept_bytes = std::min(kept_bytes + kept, kept_log.size());
   if (to_log != nullptr) to_log(log_data, 0, message, std::strlen(message));
   // Writes to the file of the driver's log, with one time and thread for all lines.

@@ -1,0 +1,157 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+// Guards of GoogleTest and Catch2 in programs of their own (gtest_guarded.cpp, catch2_guarded.cpp), with the driver of the injector's tests.
+// The second of three tests does what TOLD says.
+#include "cufault/context_guard.hpp"
+
+#include "harness/system/tests/said_by.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <sys/wait.h>
+
+#include <fstream>
+#include <iterator>
+
+namespace cufault {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr const char* lost =
+    "cufault guard: the CUDA context is lost: CUDA_ERROR_ILLEGAL_ADDRESS (an address that is not mapped; "
+    "Returning 700 "
+    "(CUDA_ERROR_ILLEGAL_ADDRESS) from cuMemFree_v2)";
+
+std::string in_one(const std::vector<std::string>& lines) {
+  std::string text;
+  for (const std::string& line : lines) text += line + '\n';
+  return text;
+}
+
+/// What the program prints, and the file that it writes.
+struct seen {
+  std::string printed, xml;
+};
+seen run(const std::string& program, const std::string& told, const std::string& file_option) {
+  const std::string file = testing::TempDir() + "guarded.xml";
+  seen found;
+  found.printed = in_one(said_by(std::string("DRIVER=" FAKE_DRIVER " TOLD='") + told + "' " + program + ' ' +
+                                 file_option + file + " 2>&1"));
+  std::ifstream in(file);
+  found.xml = {std::istreambuf_iterator<char>(in), {}};
+  return found;
+}
+seen gtest(const std::string& when, const std::string& told) {
+  return run("GUARD=" + when + " " GTEST_GUARDED, told, "--gtest_output=xml:");
+}
+seen catch2(const std::string& when, const std::string& told) {
+  return run(std::string(CATCH2_GUARDED) + (when == "each" ? "_each" : ""), told,
+             "-r console -r junit::out=");
+}
+
+TEST(gtest_guard, does_nothing_while_the_context_lives) {
+  for (const char* when : {"failures", "each"}) {
+    EXPECT_THAT(gtest(when, "").printed, AllOf(HasSubstr("PASSED  ] 3 tests"), Not(HasSubstr("cufault"))));
+    EXPECT_THAT(gtest(when, "fail").printed,
+                AllOf(HasSubstr("PASSED  ] 2 tests"), Not(HasSubstr("cufault"))));
+  }
+}
+
+TEST(gtest_guard, names_the_first_test_that_lost_the_context_and_skips_the_rest) {
+  for (const auto& [when, told] : {std::pair{"failures", "lose fail"}, std::pair{"each", "lose"}}) {
+    const seen found = gtest(when, told);
+    EXPECT_THAT(found.printed, AllOf(HasSubstr(lost), HasSubstr("PASSED  ] 1 test."),
+                                     HasSubstr("1 FAILED TEST"), HasSubstr("SKIPPED ] third.is_alive")));
+    EXPECT_THAT(found.xml, AllOf(HasSubstr(lost), HasSubstr("tests=\"3\" failures=\"1\""),
+                                 HasSubstr("name=\"cufault_context_lost\""),
+                                 HasSubstr("not run: context lost in second.does_as_it_is_told")));
+  }
+}
+
+TEST(gtest_guard, says_how_many_tests_it_did_not_look_at) {
+  const std::string printed = gtest("failures", "lose").printed;
+  EXPECT_THAT(printed, HasSubstr("FAILED  ] third.is_alive"));
+  EXPECT_THAT(printed, HasSubstr("tests before this one that were not looked at: 2"));
+}
+
+TEST(gtest_guard, tells_what_a_test_leaves_behind) {
+  EXPECT_THAT(gtest("each", "leak").xml, HasSubstr("4096 bytes of device memory less are free"));
+  EXPECT_THAT(gtest("failures", "leak").xml, Not(HasSubstr("less are free")));
+}
+
+TEST(gtest_guard, waits_for_a_hanging_driver_a_few_seconds) {
+  const auto began = std::chrono::steady_clock::now();
+  EXPECT_THAT(gtest("each", "hang").printed, HasSubstr("cuMemGetInfo did not answer within 5 s"));
+  EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(50));
+}
+
+class catch2_guard : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (*CATCH2_GUARDED == '\0') GTEST_SKIP() << "Catch2 3 is not installed";
+  }
+};
+
+TEST_F(catch2_guard, does_nothing_while_the_context_lives) {
+  for (const char* when : {"failures", "each"}) {
+    EXPECT_THAT(catch2(when, "").printed, AllOf(HasSubstr("in 3 test cases"), Not(HasSubstr("cufault"))));
+    EXPECT_THAT(catch2(when, "fail").printed,
+                AllOf(HasSubstr("2 passed | 1 failed"), Not(HasSubstr("cufault"))));
+  }
+}
+
+TEST_F(catch2_guard, ends_with_the_test_that_lost_the_context) {
+  for (const auto& [when, told] : {std::pair{"failures", "lose fail"}, std::pair{"each", "lose"}}) {
+    const seen found = catch2(when, told);
+    EXPECT_THAT(found.printed, AllOf(HasSubstr("test cases: 2 | 1 passed | 1 failed"),
+                                     HasSubstr("context lost in second: CUDA_ERROR_ILLEGAL_ADDRESS"),
+                                     HasSubstr("ended with 10752")));
+    EXPECT_THAT(found.xml, AllOf(HasSubstr(lost), HasSubstr("</testsuites>")));
+  }
+}
+
+TEST_F(catch2_guard, tells_what_a_test_leaves_behind) {
+  EXPECT_THAT(catch2("each", "leak").printed, HasSubstr("left behind by second: 4096 bytes"));
+}
+
+/// In this process, where the fake driver is loaded by the second test.
+TEST(context_guard, sees_nothing_without_a_driver) {
+  if (dlopen("libcuda.so.1", RTLD_NOLOAD | RTLD_LAZY) != nullptr) GTEST_SKIP() << "a driver is loaded";
+  context_guard guard;
+  guard.begin(guard_when::each);
+  EXPECT_EQ(guard.look(), "");
+  EXPECT_EQ(guard.left_behind(), "");
+  EXPECT_EQ(dlopen("libcuda.so.1", RTLD_NOLOAD | RTLD_LAZY), nullptr) << "the guard loads none";
+}
+
+TEST(context_guard, does_not_look_in_a_forked_child_and_takes_less_than_a_millisecond) {
+  void* driver = dlopen(FAKE_DRIVER, RTLD_NOW);
+  ASSERT_NE(driver, nullptr);
+  context_guard guard;
+  std::vector<std::chrono::steady_clock::duration> took(201);
+  for (auto& one : took) {
+    const auto began = std::chrono::steady_clock::now();
+    guard.begin(guard_when::each);
+    EXPECT_EQ(guard.look(), "");
+    one = std::chrono::steady_clock::now() - began;
+  }
+  std::nth_element(took.begin(), took.begin() + 100, took.end());
+  EXPECT_LT(took[100], std::chrono::milliseconds(1));
+  RecordProperty("median_ns", std::to_string(took[100].count()));
+  reinterpret_cast<void (*)(int)>(dlsym(driver, "fake_lose_contexts"))(700);
+  const pid_t child = fork();
+  if (child == 0) _exit(guard.look().empty() ? 0 : 1);
+  int status = 1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_THAT(guard.look(),
+              HasSubstr("CUDA_ERROR_ILLEGAL_ADDRESS (an illegal memory access was encountered)"));
+  reinterpret_cast<void (*)(int)>(dlsym(driver, "fake_lose_contexts"))(0);
+}
+
+}  // namespace
+}  // namespace cufault
