@@ -11,8 +11,8 @@
 #include <chrono>
 #include <cstddef>
 #include <future>
+#include <map>
 #include <memory>
-#include <optional>
 #include <string>
 #include <thread>
 
@@ -26,9 +26,8 @@ class context_guard {
  public:
   /// A test begins: words of the driver count from here, and left_behind compares with now.
   void begin(guard_when when) {
-    if (auto* current = driver<int(unsigned*, unsigned)>("cuLogsCurrent");
-        current == nullptr || current(&log_, 0) != 0)
-      log_ = 0;
+    auto* current = driver<int(unsigned*, unsigned)>("cuLogsCurrent");
+    if (current == nullptr || current(&log_, 0) != 0) log_ = 0;
     ++unseen_;
     if (when == guard_when::each) look();
     before_ = now_;
@@ -36,64 +35,54 @@ class context_guard {
 
   /// Why a context is lost; empty if none is.
   std::string look() {
-    now_ = {};
+    now_.clear();
     void* here = nullptr;
     auto* current = driver<int(void**)>("cuCtxGetCurrent");
     if (hangs_ || getpid() != process_ || current == nullptr || current(&here) != 0) return "";
     // In a thread of its own: a driver that hangs does not hang the tests, and their current context stays theirs.
-    auto answer = std::make_shared<std::promise<answer_of_driver>>();
-    auto told = answer->get_future();
-    std::thread([answer, here] { answer->set_value(ask(here)); }).detach();
+    auto promised = std::make_shared<std::promise<answer>>();
+    auto told = promised->get_future();
+    std::thread([promised, here] { promised->set_value(ask(here)); }).detach();
     hangs_ = told.wait_for(std::chrono::seconds(5)) != std::future_status::ready;
     if (hangs_) return "cuMemGetInfo did not answer within 5 s";
-    const answer_of_driver got = told.get();
+    const answer got = told.get();
     if (is_lost(got.code))
       return words(got.code) + (unseen_ < 2 ? ""
                                             : "; tests before this one that were not looked at: " +
                                                   std::to_string(unseen_ - 1));
     unseen_ = 0;
-    now_.free = got.free;
-    if (auto* peek = reinterpret_cast<int (*)()>(dlsym(RTLD_DEFAULT, "cudaPeekAtLastError"));
-        peek != nullptr && here)
-      now_.last_error = peek();
-    for (std::size_t i = 0; i < made.size(); ++i) now_.calls[i] = calls(made[i].make) - calls(made[i].end);
+    if (got.used < 0) return "";
+    now_["bytes in use on the device"] = got.used;
+    if (auto* peek = reinterpret_cast<int (*)()>(dlsym(RTLD_DEFAULT, "cudaPeekAtLastError")))
+      now_["last error of the runtime"] = peek();
+    if (auto* calls =
+            reinterpret_cast<unsigned long long (*)(const char*)>(dlsym(RTLD_DEFAULT, "cufault_calls"))) {
+      const auto made = [&](const char* make, const char* end) {
+        return static_cast<long long>(calls(make)) - static_cast<long long>(calls(end));
+      };
+      now_["streams"] = made("cuStreamCreate*", "cuStreamDestroy*");
+      now_["events"] = made("cuEventCreate*", "cuEventDestroy*");
+      now_["handles of cuBLAS"] = made("cublasCreate", "cublasDestroy");
+      now_["handles of cuDNN"] = made("cudnnCreate", "cudnnDestroy");
+    }
     return "";
   }
 
-  /// What there is more than when the test began, after look(); empty if nothing.
+  /// What there is more than when the test began, after look(); empty if nothing. Streams, events and handles are watched under
+  /// `cufault inject` alone.
   std::string left_behind() const {
     std::string text;
-    const auto add = [&](const std::string& what) { text += (text.empty() ? "" : "; ") + what; };
-    if (before_.free && now_.free && *now_.free < *before_.free)
-      add(std::to_string(*before_.free - *now_.free) + " bytes of device memory less are free");
-    if (before_.last_error && now_.last_error && *now_.last_error != 0 &&
-        now_.last_error != before_.last_error)
-      add("the runtime's last error is " + std::to_string(*now_.last_error));
-    for (std::size_t i = 0; i < made.size(); ++i)
-      if (before_.free && now_.calls[i] > before_.calls[i])
-        add(std::string(made[i].what) + ": " + std::to_string(now_.calls[i] - before_.calls[i]) +
-            " more made than given back");
+    for (const auto& [what, count] : now_)
+      if (const auto before = before_.find(what); before != before_.end() && count > before->second)
+        text += (text.empty() ? "" : "; ") + what + ": " + std::to_string(before->second) + ", then " +
+                std::to_string(count);
     return text;
   }
-  /// False without the injector: streams, events and handles are not watched.
-  static bool counts_calls() { return dlsym(RTLD_DEFAULT, "cufault_calls") != nullptr; }
 
  private:
-  struct pair {
-    const char *what, *make, *end;
-  };
-  static constexpr std::array<pair, 4> made{{{"streams", "cuStreamCreate*", "cuStreamDestroy*"},
-                                             {"events", "cuEventCreate*", "cuEventDestroy*"},
-                                             {"handles of cuBLAS", "cublasCreate", "cublasDestroy"},
-                                             {"handles of cuDNN", "cudnnCreate", "cudnnDestroy"}}};
-  struct state {
-    std::optional<std::size_t> free;
-    std::optional<int> last_error;
-    std::array<long long, made.size()> calls{};
-  };
-  struct answer_of_driver {
+  struct answer {
     int code = 0;
-    std::optional<std::size_t> free;
+    long long used = -1;  // of the current context's device
   };
 
   template <class Function>
@@ -104,43 +93,37 @@ class context_guard {
     dlclose(loaded);
     return found;
   }
-  static long long calls(const char* function) {
-    auto* count = reinterpret_cast<unsigned long long (*)(const char*)>(dlsym(RTLD_DEFAULT, "cufault_calls"));
-    return count != nullptr ? static_cast<long long>(count(function)) : 0;
-  }
   /// As `explain` calls codes sticky, but for 709, after which a process may make another context.
   static bool is_lost(int code) {
     constexpr std::array<int, 10> lost{214, 700, 702, 710, 714, 715, 716, 717, 718, 719};
     return std::find(lost.begin(), lost.end(), code) != lost.end();
   }
 
-  static answer_of_driver ask_in(void* context) {
+  static answer ask_in(void* context) {
     std::size_t free = 0, total = 0;
     auto* set = driver<int(void*)>("cuCtxSetCurrent");
-    answer_of_driver answer{set(context), {}};
-    if (answer.code == 0)
-      answer.code = driver<int(std::size_t*, std::size_t*)>("cuMemGetInfo_v2")(&free, &total);
-    if (answer.code == 0) answer.free = free;
+    answer got{set(context), -1};
+    if (got.code == 0) got.code = driver<int(std::size_t*, std::size_t*)>("cuMemGetInfo_v2")(&free, &total);
+    if (got.code == 0) got.used = static_cast<long long>(total - free);
     set(nullptr);
-    return answer;
+    return got;
   }
-  static answer_of_driver ask(void* here) {
-    answer_of_driver answer = here != nullptr ? ask_in(here) : answer_of_driver{};
+  static answer ask(void* here) {
+    answer got = here != nullptr ? ask_in(here) : answer{};
     int devices = 0, active = 0;
     unsigned flags = 0;
     driver<int(int*)>("cuDeviceGetCount")(&devices);
-    for (int device = 0; device < devices && !is_lost(answer.code); ++device) {
+    for (int device = 0; device < devices && !is_lost(got.code); ++device) {
       void* primary = nullptr;
       if (driver<int(int, unsigned*, int*)>("cuDevicePrimaryCtxGetState")(device, &flags, &active) != 0 ||
           active == 0)
         continue;
-      const int retained = driver<int(void**, int)>("cuDevicePrimaryCtxRetain")(&primary, device);
-      if (is_lost(retained)) answer.code = retained;
-      if (retained != 0) continue;
-      if (primary != here) answer.code = ask_in(primary).code;
+      got.code = driver<int(void**, int)>("cuDevicePrimaryCtxRetain")(&primary, device);
+      if (got.code != 0) continue;
+      if (primary != here) got.code = ask_in(primary).code;
       driver<int(int)>("cuDevicePrimaryCtxRelease_v2")(device);
     }
-    return answer;
+    return got;
   }
 
   /// The code's name and what the driver logged of it first since begin(), else its text for the code.
@@ -172,7 +155,7 @@ class context_guard {
   bool hangs_ = false;
   unsigned log_ = 0;
   int unseen_ = 0;  // tests since the last look
-  state before_, now_;
+  std::map<std::string, long long> before_, now_;
 };
 
 }  // namespace cufault

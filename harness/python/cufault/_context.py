@@ -9,41 +9,41 @@ import os
 import queue
 import re
 import threading
-from dataclasses import dataclass, field
+from ctypes import byref
 from typing import Any
 
 LOST = frozenset({214, 700, 702, 710, 714, 715, 716, 717, 718, 719})
 """Codes after which a context cannot be used: `sticky` in cases/explain/errors.json, but for 709, after which a process may make another."""
 _SECONDS = 5.0
-# What is made and given back, by what the injector counts.
-_MADE = {
-    "streams": (("cuStreamCreate*",), ("cuStreamDestroy*",)),
-    "events": (("cuEventCreate*",), ("cuEventDestroy*",)),
-    "handles": tuple(tuple(f"{name}{what}" for name in ("cublas", "cublasLt", "cudnn", "cusolverDn")) for what in ("Create", "Destroy")),
-}
 _LOG_BYTES = 25600  # the most that the driver keeps
+# What the injector counts: made, less given back.
+_MADE = {
+    "streams": ("cuStreamCreate*", "cuStreamDestroy*"),
+    "events": ("cuEventCreate*", "cuEventDestroy*"),
+    "handles of cuBLAS": ("cublasCreate", "cublasDestroy"),
+    "handles of cuDNN": ("cudnnCreate", "cudnnDestroy"),
+}
+
+
+_found: dict[str, Any] = {}
 
 
 def _loaded(*names: str) -> Any:
     for name in names:
         try:
-            return ctypes.CDLL(name, mode=os.RTLD_NOW | os.RTLD_NOLOAD)
+            _found[name] = _found.get(name) or ctypes.CDLL(name, mode=os.RTLD_NOW | os.RTLD_NOLOAD)
+            return _found[name]
         except OSError:
             pass
     return None
 
 
-def _of(library: Any, name: str) -> Any:
-    return getattr(library, name, None)
-
-
-@dataclass
-class State:
-    """Of the process, between two tests. None: not known."""
-
-    free: int | None = None
-    last_error: int | None = None
-    made: dict[str, int] = field(default_factory=dict)
+def injector_calls() -> Any:
+    """How often functions that a glob names were called, by the injector of this process; None without one."""
+    count = getattr(ctypes.CDLL(None), "cufault_calls", None)
+    if count is not None:
+        count.argtypes, count.restype = [ctypes.c_char_p], ctypes.c_ulonglong
+    return count
 
 
 class Contexts:
@@ -52,102 +52,82 @@ class Contexts:
     def __init__(self) -> None:
         self.hangs = False
         self._process = os.getpid()
-        self._driver: Any = None
-        self._runtime: Any = None
         self._log: ctypes.c_uint | None = None
-        self._asked: queue.SimpleQueue[ctypes.c_void_p] | None = None
-        self._told: queue.SimpleQueue[tuple[int, int | None]] = queue.SimpleQueue()
+        self._asked: queue.SimpleQueue[Any] | None = None
+        self._answered: queue.SimpleQueue[None] = queue.SimpleQueue()
 
     def begin(self) -> None:
         """Words of the driver count from here."""
-        self._log = None
-        current = _of(self._found(), "cuLogsCurrent")
-        log = ctypes.c_uint()
-        if current is not None and current(ctypes.byref(log), 0) == 0:
-            self._log = log
+        log, current = ctypes.c_uint(), getattr(_loaded("libcuda.so.1"), "cuLogsCurrent", None)
+        self._log = log if current is not None and current(byref(log), 0) == 0 else None
 
-    def look(self) -> tuple[str, State]:
-        """Why a context is lost, empty where none is; and the state, of which free memory is the current context's."""
-        state = State()
-        driver = self._found()
-        here = ctypes.c_void_p()
-        if self.hangs or driver is None or driver.cuCtxGetCurrent(ctypes.byref(here)) != 0:
-            return "", state
+    def look(self) -> tuple[str, dict[str, int]]:
+        """Why a context is lost, empty where none is; and numbers that grow where a test leaves something behind."""
+        here, numbers, codes = ctypes.c_void_p(), dict[str, int](), list[int]()
+        driver = _loaded("libcuda.so.1") if os.getpid() == self._process else None  # CUDA does not work in a forked child
+        if self.hangs or driver is None or driver.cuCtxGetCurrent(byref(here)) != 0:
+            return "", numbers
+        # In a thread of its own: a driver that hangs does not hang the tests, and their current context stays theirs.
         if self._asked is None:
             self._asked = queue.SimpleQueue()
-            threading.Thread(target=self._ask, args=(driver, self._asked), name="cufault guard", daemon=True).start()
-        self._asked.put(here)
+            threading.Thread(target=self._answer_all, args=(driver, self._asked), name="cufault guard", daemon=True).start()
+        self._asked.put((here, numbers, codes))
         try:
-            code, state.free = self._told.get(timeout=_SECONDS)
+            self._answered.get(timeout=_SECONDS)
         except queue.Empty:
             self.hangs = True
-            return f"cuMemGetInfo did not answer within {_SECONDS:.0f} s", state
-        if code in LOST:
-            return self._words(driver, code), state
-        if here:
-            self._runtime = self._runtime or _loaded(*(f"libcudart.so.{version}" for version in ("13", "12", "11.0")))
-            peek = _of(self._runtime, "cudaPeekAtLastError")
-            state.last_error = peek() if peek is not None else None
+            return f"cuMemGetInfo did not answer within {_SECONDS:.0f} s", numbers
+        lost = next((code for code in codes if code in LOST), None)
+        if lost is not None:
+            return self._words(driver, lost), numbers
+        peek = getattr(_loaded("libcudart.so.13", "libcudart.so.12", "libcudart.so.11.0"), "cudaPeekAtLastError", None)
+        if here and peek is not None:
+            numbers["last error of the runtime"] = peek()
         calls = injector_calls()
         if calls is not None:
-            state.made = {what: sum(map(calls, made)) - sum(map(calls, ended)) for what, (made, ended) in _MADE.items()}
-        return "", state
+            numbers.update({what: calls(make.encode()) - calls(end.encode()) for what, (make, end) in _MADE.items()})
+        return "", numbers
 
-    def _found(self) -> Any:
-        if os.getpid() != self._process:
-            return None  # forked: CUDA does not work there
-        self._driver = self._driver or _loaded("libcuda.so.1")
-        return self._driver
-
-    def _ask(self, driver: Any, asked: queue.SimpleQueue[ctypes.c_void_p]) -> None:
-        """In a thread of its own: a driver that hangs does not hang the tests, and the tests' current context stays theirs."""
-        devices = ctypes.c_int()
-        driver.cuDeviceGetCount(ctypes.byref(devices))
+    def _answer_all(self, driver: Any, asked: queue.SimpleQueue[Any]) -> None:
         while True:
-            here = asked.get()
-            code, free = self._answer(driver, here) if here else (0, None)
-            for device in range(devices.value):
-                if code in LOST:
-                    break
-                flags, active, primary = ctypes.c_uint(), ctypes.c_int(), ctypes.c_void_p()
-                if driver.cuDevicePrimaryCtxGetState(device, ctypes.byref(flags), ctypes.byref(active)) != 0 or not active:
-                    continue
-                code = driver.cuDevicePrimaryCtxRetain(ctypes.byref(primary), device)
-                if code == 0:
-                    if primary.value != here.value:
-                        code, _ = self._answer(driver, primary)
-                    driver.cuDevicePrimaryCtxRelease_v2(device)
-            self._told.put((code, free))
-
-    @staticmethod
-    def _answer(driver: Any, context: ctypes.c_void_p) -> tuple[int, int | None]:
-        free, total = ctypes.c_size_t(), ctypes.c_size_t()
-        code: int = driver.cuCtxSetCurrent(context) or driver.cuMemGetInfo_v2(ctypes.byref(free), ctypes.byref(total))
-        driver.cuCtxSetCurrent(None)
-        return code, free.value if code == 0 else None
+            _ask(driver, *asked.get())
+            self._answered.put(None)
 
     def _words(self, driver: Any, code: int) -> str:
         """The code's name and what the driver logged of it first since `begin`, else its text for the code."""
         name, text = ctypes.c_char_p(), ctypes.c_char_p()
-        driver.cuGetErrorName(code, ctypes.byref(name))
-        driver.cuGetErrorString(code, ctypes.byref(text))
-        named = (name.value or str(code).encode()).decode()
-        told = (text.value or b"").decode(errors="replace")
-        dump = _of(driver, "cuLogsDumpToMemory")
+        driver.cuGetErrorName(code, byref(name))
+        driver.cuGetErrorString(code, byref(text))
+        named, told = (name.value or str(code).encode()).decode(), (text.value or b"").decode(errors="replace")
         log, size = ctypes.create_string_buffer(_LOG_BYTES + 1), ctypes.c_size_t(_LOG_BYTES)
-        if dump is not None and dump(ctypes.byref(self._log) if self._log is not None else None, log, ctypes.byref(size), 0) == 0:
-            lines = [re.sub(r"^(\[[^]]*\] ?)+", "", line) for line in log.value.decode(errors="replace").splitlines()]
-            first = next((number for number, line in enumerate(lines) if f"({named})" in line), None)
-            if first is not None:
-                reason = lines[first - 1 : first] if first else []
-                told = "; ".join(line for line in [*reason, lines[first]] if line == lines[first] or "Returning " not in line)
+        dump = getattr(driver, "cuLogsDumpToMemory", None)
+        if dump is not None and dump(byref(self._log) if self._log is not None else None, log, byref(size), 0) == 0:
+            before = ""
+            for line in log.value.decode(errors="replace").splitlines():
+                line = re.sub(r"^(\[[^]]*\] ?)+", "", line)
+                if f"({named})" in line:
+                    told = f"{before}; {line}" if before and "Returning " not in before else line
+                    break
+                before = line
         return f"{named} ({told})" if told else named
 
 
-def injector_calls() -> Any:
-    """How often functions that a glob names were called, by the injector in this process; None without one."""
-    count = _of(ctypes.CDLL(None), "cufault_calls")
-    if count is None:
-        return None
-    count.argtypes, count.restype = [ctypes.c_char_p], ctypes.c_ulonglong
-    return lambda name: int(count(name.encode()))
+def _ask(driver: Any, here: ctypes.c_void_p, numbers: dict[str, int], codes: list[int]) -> None:
+    def answer(context: ctypes.c_void_p) -> int:
+        code: int = driver.cuCtxSetCurrent(context) or driver.cuMemGetInfo_v2(byref(free), byref(total))
+        codes.append(code)
+        driver.cuCtxSetCurrent(None)
+        return code
+
+    free, total, devices, flags, active = ctypes.c_size_t(), ctypes.c_size_t(), ctypes.c_int(), ctypes.c_uint(), ctypes.c_int()
+    if here and answer(here) == 0:
+        numbers["bytes in use on the device"] = total.value - free.value
+    driver.cuDeviceGetCount(byref(devices))
+    for device in range(devices.value):
+        if driver.cuDevicePrimaryCtxGetState(device, byref(flags), byref(active)) == 0 and active:
+            primary = ctypes.c_void_p()
+            codes.append(driver.cuDevicePrimaryCtxRetain(byref(primary), device))
+            if codes[-1] == 0:
+                if primary.value != here.value:
+                    answer(primary)
+                driver.cuDevicePrimaryCtxRelease_v2(device)

@@ -22,7 +22,7 @@ from typing import Any
 import pytest
 from _pytest._code.code import ExceptionRepr
 
-from ._context import Contexts, State, injector_calls
+from ._context import Contexts, injector_calls
 from .pytest_plugin import _ITEMS, _OUTPUT_KEPT, _PARENT, _REPORTS, _how_it_ended, _read_report, _report, _ReportsToFile
 
 _LOST, _LEFT = "cufault_context_lost", "cufault_left_behind"
@@ -34,7 +34,7 @@ class Guard:
         self._each, self._contexts = each, Contexts()
         self._lost_in = self._alive_after = ""
         self._looked, self._unseen = False, 0  # at this test; tests since the last look
-        self._before = State()
+        self._before: dict[str, int] = {}
         self._fresh: _Fresh | None = None
         self._next: pytest.Item | None = None
         worker = getattr(config, "workerinput", {})
@@ -56,7 +56,7 @@ class Guard:
         self._next = nextitem
         if not self._lost_in:
             self._contexts.begin()
-            if self._each:
+            if self._each and not self._before:
                 self._before = self._contexts.look()[1]
             return None
         item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
@@ -74,8 +74,11 @@ class Guard:
             why, after = self._contexts.look()
             if why:
                 self._lose(item, report, why)
-            elif self._each and ends:
-                self._compare(report, after)
+            left = [f"{what}: {self._before[what]}, then {now}" for what, now in after.items() if now > self._before.get(what, now)]
+            if left and self._each and ends:
+                report.user_properties.append((_LEFT, "; ".join(left)))
+            if ends:
+                self._before = after
         if not ends:
             return
         self._unseen, self._alive_after = (0, item.nodeid) if self._looked else (self._unseen + 1, self._alive_after)
@@ -85,7 +88,7 @@ class Guard:
             torn_down = pytest.CallInfo.from_call(lambda: item.session._setupstate.teardown_exact(None), when="teardown")
             if torn_down.excinfo is not None:
                 report.sections.append(("cufault guard: while tearing down", str(torn_down.excinfo.getrepr(style="short"))))
-        if self._lost_in and self._last is not None and self._next is not None:
+        if self._lost_in and self._last is not None and (self._next is not None or not hasattr(item.config, "workerinput")):
             _ReportsToFile(item.config, self._last).pytest_runtest_logreport(report)
             for xdist in (plugin for plugin in item.config.pluginmanager.get_plugins() if hasattr(plugin, "sendevent")):
                 xdist.sendevent("runtest_protocol_complete", item_index=xdist.item_index, duration=0.0)
@@ -113,18 +116,6 @@ class Guard:
             report.longrepr.addsection("cufault guard", text)
         else:
             report.longrepr = f"{report.longrepr}\n{text}"
-
-    def _compare(self, report: pytest.TestReport, after: State) -> None:
-        before, left = self._before, []
-        if before.free is not None and after.free is not None and after.free < before.free:
-            left.append(f"{before.free - after.free} bytes of device memory less are free")
-        if before.last_error is not None and after.last_error not in (None, before.last_error):
-            left.append(f"the runtime's last error is {after.last_error}, was {before.last_error}")
-        for what, count in after.made.items():
-            if count > before.made.get(what, count):
-                left.append(f"{what}: {count - before.made[what]} more made than given back")
-        if left:
-            report.user_properties.append((_LEFT, "; ".join(left)))
 
     # Of the process that goes on where this one stopped.
 
@@ -176,7 +167,7 @@ class Guard:
         told = {(r.nodeid, name): text for all in terminalreporter.stats.values() for r in all for name, text in getattr(r, "user_properties", [])}
         lines = [f"context lost in {nodeid}: {text}" for (nodeid, name), text in told.items() if name == _LOST]
         if lines:
-            lines.append("what was not run there ran in a fresh process, but for tests that are told as not run")
+            lines.append("later tests of that process ran in a fresh one; any that could not are skipped, as not run")
         lines += [f"left behind by {nodeid}: {text}" for (nodeid, name), text in told.items() if name == _LEFT]
         if self._each and injector_calls() is None:
             lines.append("not watched: streams, events and handles, which needs `cufault inject -- python -m pytest`")
