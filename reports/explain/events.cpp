@@ -672,17 +672,16 @@ bool event_finder::look_beside_noise(const log_line& line, std::size_t across) {
       for (const auto& [name, value] : m->values) {
         if (name == "status") {
           event.status = known_.canonical(value);
-          is_known = is_known && known_.is_status(event.status);
+          is_known = known_.is_status(event.status);
         } else if (name == "call") {
           event.call = function_called(value);
         } else if (name == "shape") {
           const double elements = elements_of(value);
-          is_known = is_known && elements >= 2147483648.0;
+          is_known = elements >= 2147483648.0;
           event.words = fmt::format("{} are {:.0f} elements", one_line(value), elements);
         } else if (name == "xid") {
           event.status = "Xid " + value;
-          is_known = is_known && number_in(value).value_or(1000) < 200 &&
-                     value != "0";  // databases have higher ones
+          is_known = number_in(value).value_or(1000) < 200 && value != "0";  // databases have higher ones
         } else {
           facts.emplace_back(name, value);
         }

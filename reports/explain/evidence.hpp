@@ -55,10 +55,10 @@ std::string framework_of(std::string_view arm);
 
 /// A remedy or dead end, and what came of it.
 struct recorded_remedy {
-  std::string arm;                       ///< CASE/ARM
-  std::string words;                     ///< what was done
-  std::set<std::string> answers{};       ///< arms with the same failure, or the arm that it is against
-  std::vector<failure_seen> failures{};  ///< that were there before it
+  std::string arm;                                  ///< CASE/ARM
+  std::string words;                                ///< what was done
+  std::set<std::string> answers{};                  ///< the arm that it is against
+  std::vector<failure_seen> failures{};             ///< that were there before it
   std::set<std::string> cleared_on{}, failed_on{};  ///< stack_label()
   friend bool operator==(const recorded_remedy&, const recorded_remedy&) = default;
 };

@@ -243,7 +243,7 @@ std::string remedy_of_arm(std::string_view arm) {
 
 std::string cost_beside(const cost_notes& notes, const std::string& stack, const case_result& c,
                         const arm_result& arm) {
-  if (arm.judged == verdict::unresolved || arm.judged == verdict::not_provoked) return {};
+  if (arm.judged == verdict::unresolved) return {};
   const auto tried = remedy_outcome_of(c, arm);
   return tried && tried->cleared ? note_of(notes, stack, remedy_of_arm(join_key(c.name, arm.name)))
                                  : std::string();

@@ -23,6 +23,12 @@ bool is_name(std::string_view name, std::string_view others = ".") {
   return !name.empty() && name.front() != '.' && std::all_of(name.begin(), name.end(), usual);
 }
 
+/// A text of a stack; empty where it has none there.
+std::string text_in(const nlohmann::json& stack, const std::string& pointer) {
+  const nlohmann::json::json_pointer at(pointer);
+  return stack.contains(at) && stack.at(at).is_string() ? stack.at(at).get<std::string>() : std::string();
+}
+
 }  // namespace
 
 void check_schema(const json_cursor& top) {
@@ -84,14 +90,11 @@ bool is_folder_name(std::string_view name) {
 }
 
 std::string key_of(const nlohmann::json& stack, const char* name) {
-  if (!stack.is_object() || !stack.contains("keys") || !stack["keys"].contains(name)) return {};
-  return stack["keys"][name].is_string() ? stack["keys"][name].get<std::string>() : std::string();
+  return text_in(stack, fmt::format("/keys/{}", name));
 }
 
 std::string gpu_name(const nlohmann::json& stack) {
-  const nlohmann::json::json_pointer at{"/gpu/name"};
-  return stack.is_object() && stack.contains(at) && stack.at(at).is_string() ? stack.at(at).get<std::string>()
-                                                                             : std::string();
+  return text_in(stack, "/gpu/name");
 }
 
 std::string library_options(const record& r) {
@@ -113,10 +116,9 @@ std::string library_options(const record& r) {
       if (word.starts_with(option) && word.substr(option.size()).starts_with('='))
         add(option, word.substr(option.size() + 1));
     }
-  const nlohmann::json::json_pointer place("/cublas/path");
-  if (!r.argv.empty() || !r.stack->contains(place) || !r.stack->at(place).is_string()) return all;
+  const std::string path = text_in(*r.stack, "/cublas/path");
+  if (!r.argv.empty() || path.empty()) return all;
   // A kept stack has the path of the machine that recorded it, which other machines have not.
-  const auto path = r.stack->at(place).get<std::string>();
   const bool of_a_toolkit = path.find("/targets/") != path.npos || path.find("/lib64/") != path.npos;
   if (!of_a_toolkit) add("--cublas", "FOLDER OF cuBLAS " + key_of(*r.stack, "cublas"));
   return all;

@@ -120,6 +120,13 @@ TEST_F(nearest_stack, of_equal_distance_is_the_one_with_most_equal_keys) {
   const baselines all = recorded();
   EXPECT_EQ(labels(all, h100), labels_of{"H100, cuBLAS 13.1.0"});
   EXPECT_EQ(labels(all, h200), labels_of{"H200, cuBLAS 13.1.0"});
+  h100["cublas"] = h200["cublas"] = "13.5.0";
+  record_arms(h100, {shows(internal)}, "H100");
+  record_arms(h200, {shows(internal)}, "H200");
+  const baselines with_newer = recorded();
+  h100["cublas"] = h200["cublas"] = "13.2.0";
+  EXPECT_EQ(labels(with_newer, h100), (labels_of{"H100, cuBLAS 13.1.0", "H100, cuBLAS 13.5.0"}));
+  EXPECT_EQ(labels(with_newer, h200), (labels_of{"H200, cuBLAS 13.1.0", "H200, cuBLAS 13.5.0"}));
 }
 
 TEST_F(nearest_stack, pools_trials_of_arms_that_race) {
@@ -162,9 +169,17 @@ TEST_F(nearest_stack, knows_nothing_by_trials_that_cannot_be_compared) {
 TEST_F(nearest_stack, names_the_versions_that_count) {
   stack_keys with = keys("13.1.0");
   with["pytorch"] = "2.11.0";
+  with["other_cublas"] = "12.4.5";
   record_arms(with, {shows(no_memory)}, "H200", "recorded", "pytorch.leak");
+  arm_result beside_another = shows(no_memory);
+  beside_another.name = "b";
+  beside_another.second_cublas = true;
+  record_arms(with, {shows(no_memory), beside_another});
   const baselines all = recorded();
   EXPECT_EQ(all.find("pytorch.leak", "a", with)->from.at(0).stack, "H200, PyTorch 2.11.0, cuBLAS 13.1.0");
+  EXPECT_EQ(labels(all, with), labels_of{"H200, cuBLAS 13.1.0"});
+  EXPECT_EQ(all.find("memory.leak", "b", with)->from.at(0).stack,
+            "H200, cuBLAS 13.1.0, second cuBLAS 12.4.5");
   with["pytorch"] = "2.12.0";
   EXPECT_EQ(all.find("pytorch.leak", "a", with)->distance, 10);
   with.erase("pytorch");

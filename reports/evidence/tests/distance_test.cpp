@@ -25,6 +25,7 @@ std::optional<int> between(const std::string& key, const std::string& recorded, 
 TEST(version, has_parts_that_are_compared_as_numbers) {
   EXPECT_EQ(version_from("13.1.0"), (version{13, 1}));
   EXPECT_EQ(version_from("13.1"), version_from("13.1.0"));
+  EXPECT_EQ(version_from("13.0"), version{13});
   EXPECT_LT(version_from("13.9"), version_from("13.10"));
   EXPECT_EQ(version_from("0"), version{0});
   for (const char* text : {"", "none", "13.", "13.x", ".1", "13 1"})
@@ -43,7 +44,8 @@ TEST(distance, of_each_row_is_what_the_table_says) {
   EXPECT_EQ(between("cublas", "12.8.4", "13.1.0"), std::nullopt) << "another major version says nothing";
   EXPECT_EQ(between("compute_capability", "9.0", "8.0"), 200);
   EXPECT_EQ(between("compute_capability", "8.0", "8.9"), 100);
-  EXPECT_EQ(between("driver", "580.1", "590.2"), std::nullopt) << "no row: who asks for it is told nothing";
+  for (const char* const key : {"driver", "runtime"})
+    EXPECT_EQ(between(key, "580.1", "590.2"), std::nullopt) << "no row: who asks for it is told nothing";
 }
 
 TEST(distance, of_the_same_minor_version_is_0) {

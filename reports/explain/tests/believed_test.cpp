@@ -167,6 +167,7 @@ TEST(a_traceback, is_no_end_of_a_program_that_goes_on) {
   std::string serves;
   for (int i = 0; i < 40; ++i) serves += "INFO: 127.0.0.1 POST /v1/completions 500\n";
   EXPECT_EQ(answer_to(known_error).process.state, "ended");
+  EXPECT_EQ(answer_to(serves + known_error).process.state, "ended");
   EXPECT_EQ(answer_to(known_error + serves).process.state, "lost");
   EXPECT_TRUE(answer_to(unknown_error).not_understood);
   EXPECT_FALSE(answer_to(unknown_error + serves).not_understood);

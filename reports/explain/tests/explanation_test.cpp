@@ -243,6 +243,20 @@ TEST(explain, says_what_records_show_and_counts_it) {
   EXPECT_EQ(e.process.usable, 2U);
 }
 
+TEST(explain, names_what_helps_from_the_start_for_the_failure_that_it_is_against) {
+  const auto clears = [](const char* against) {
+    record r = example_stack("13.1.0");
+    for (arm_result& a : r.cases[0].arms)
+      if (a.name == "free_and_retry") {
+        a.against = against;
+        std::erase_if(a.trials[0].calls, [](const call_record& c) { return !c.after_remedy; });
+      }
+    return knowing({r}).of("cublasCreate: CUBLAS_STATUS_ALLOC_FAILED").causes.at(0).clears.size();
+  };
+  EXPECT_EQ(clears("held_here_lazy"), 1U);
+  EXPECT_EQ(clears("control"), 0U);
+}
+
 /// An assertion as PyTorch and CuPy show it, with the same remedy.
 record framework_stack() {
   record r = example_stack("13.1.0");

@@ -45,7 +45,7 @@ TEST_F(failed_calls, are_read_with_process_call_and_time) {
 TEST_F(failed_calls, of_an_earlier_run_and_lines_that_are_cut_are_left_out) {
   for (std::size_t end = 0; end < create_said.find("[E]"); ++end)
     add("pid1.log", create_said.substr(0, end) + '\n');
-  add("pid1.log", "\n[[[[]]]]\n2026-11-27 x [a][b][c][d\n");
+  add("pid1.log", "\n[[[[]]]]\n2026-11-27 x [a][b][c][d\n2026-11-27 x [a][b][c] d]\n");
   add("pid2.log", create_said);
   EXPECT_EQ(read().size(), 1U);
   EXPECT_TRUE(read("2026-11-27 22:21:33").empty());

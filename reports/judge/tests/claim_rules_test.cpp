@@ -252,6 +252,8 @@ TEST(rule_of_the_end, knows_how_a_process_ended) {
   o.why = "SIGSEGV";
   EXPECT_EQ(holds(R"({"ended": "crashed"})", o), true);
   EXPECT_EQ(why(R"({"ended": "crashed"})", o), "the process crashed: SIGSEGV in cublasSgemm");
+  o.why.clear();
+  EXPECT_EQ(why(R"({"ended": "crashed"})", o), "the process crashed in cublasSgemm");
   EXPECT_EQ(holds(R"({"ended": "timed_out"})", o), false);
 }
 

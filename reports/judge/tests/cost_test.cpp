@@ -179,6 +179,8 @@ TEST(cost_notes, stand_beside_an_arm_whose_remedy_cleared) {
   EXPECT_EQ(cost_beside(notes, "elsewhere", c, trim), "");
   trim.judged = verdict::not_provoked;
   EXPECT_EQ(cost_beside(notes, "here", c, trim), "") << "there was nothing to clear";
+  trim.judged = verdict::unresolved;
+  EXPECT_EQ(cost_beside(notes, "here", c, trim), "") << "without a working control it proves nothing";
   trim.judged = verdict::still_fails;
   trim.trials = {trial({no_memory}, {no_memory})};
   EXPECT_EQ(cost_beside(notes, "here", c, trim), "");

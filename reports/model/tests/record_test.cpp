@@ -29,8 +29,10 @@ std::string record_refusal(std::string_view text) {
 }
 
 TEST(record, comes_back_from_its_text_with_every_field) {
-  const auto r = example();
+  auto r = example();
+  r.left_out = 3;
   const auto again = read(record_text(r));
+  EXPECT_EQ(again.left_out, 3U);
   EXPECT_EQ(again.version, "0.1.0");
   EXPECT_EQ(again.commit, "abc");
   EXPECT_TRUE(again.dirty);
