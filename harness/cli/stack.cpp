@@ -94,7 +94,7 @@ void add_stack(command_line& line) {
   add_target(stack, said->where);
 }
 
-const register_command stack_here{"stack", add_stack, also(section::program_failed, 9)};
+const register_command stack_here{"stack", add_stack, also(section::program_failed, 10)};
 
 }  // namespace
 

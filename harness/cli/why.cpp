@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `cufault why -- COMMAND`: runs the command once, and says why it failed. What processes say of failed calls lies in a folder, a file each
 // (harness/injector/watch.cpp); so does the driver's own log.
+#include "harness/cli/capture.hpp"
 #include "harness/cli/command_line.hpp"
 #include "harness/cli/inject.hpp"
 #include "harness/cli/why_answer.hpp"
@@ -247,6 +248,9 @@ int why_command(const why_arguments& arguments, const diagnosis* checks, std::se
     }
     command.environment["LD_PRELOAD"] = preload_with(files);
   }
+  const fs::path call = folder.path() / "call";
+  if (run.preloaded && !arguments.capture.empty())
+    command.environment.merge(capture_variables(call, {.output = arguments.capture}));
   const std::string own_log = variable("CUDA_LOG_FILE");
   run.driver_log = own_log.empty() ? folder.driver_log() : fs::path(own_log);
   if (own_log.empty()) command.environment["CUDA_LOG_FILE"] = folder.driver_log().string();
@@ -282,6 +286,10 @@ int why_command(const why_arguments& arguments, const diagnosis* checks, std::se
   if (arguments.verbose && run.preloaded)
     print_trace(trace_log, folder.counts(), {}, run.end.signal, libraries);
 
+  if (fs::exists(call)) {
+    say(captured(call, {.output = arguments.capture}));
+    remove_folder(call);
+  }
   const int code = run.end.as_of_a_shell();
   if (code == 0) {
     write_json_beside(arguments.json, why_json(run));
@@ -330,6 +338,12 @@ void add_why(command_line& line) {
   command->add_flag(
       "--no-preload", said->no_preload,
       "preload nothing: the driver's own log (CUDA_LOG_FILE) alone, for containers with an older C library");
+  command
+      ->add_option(
+          "--capture", said->capture,
+          "make this .cu file of the first call of cuBLAS or cuBLASLt that fails, as cufault capture")
+      ->type_name("FILE")
+      ->check(new_file);
   add_json_file(command, said->json, "the answer", "why");
   command->add_flag("--verbose,-v", said->verbose,
                     "driver calls, allocations and environment look-ups, too, as cufault trace");

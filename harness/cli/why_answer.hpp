@@ -22,6 +22,7 @@ struct why_arguments {
   bool verbose = false;              ///< and what `trace` tells
   bool no_preload = false;           ///< the driver's log alone
   std::filesystem::path json{};      ///< where to write the answer, too; empty: nowhere
+  std::filesystem::path capture{};   ///< the program of the first failing call; empty: none
   std::vector<std::string> command;  ///< never empty
 };
 /// Null in a build without cuda.h. Returns the command's exit code. `seen`: what doctor has found; null: the checks run where the command fails. `libraries`: those that

@@ -223,8 +223,10 @@ void begin_call(pending_call& p, std::uint32_t index, call_frame* frame, bool fi
   p.accounted = is_accounted(s.memory.role) && (budgets_in_use() || sticky);
   if (s.rules == nullptr && s.is == role::ordinary && !p.accounted && !sticky) {
     p.watched = watching() && cufault_counts != nullptr;
-    if (!p.watched) return;
-    p.depth = begin_watched(index);
+    p.captured = captures(s.of);
+    if (!p.watched && !p.captured) return;
+    if (p.watched) p.depth = begin_watched(index);
+    if (p.captured) begin_captured(index, *frame);
     p.next = next_step::call;
     return;
   }
@@ -272,10 +274,9 @@ void begin_call(pending_call& p, std::uint32_t index, call_frame* frame, bool fi
 }
 
 std::int64_t end_call(pending_call& p, call_frame* frame, std::int64_t result) {
-  if (p.watched) {
-    end_watched(p.slot, p.depth, static_cast<std::int32_t>(result));
-    return result;
-  }
+  if (p.captured) end_captured(p.slot, *frame, static_cast<int>(result));
+  if (p.watched) end_watched(p.slot, p.depth, static_cast<std::int32_t>(result));
+  if (p.watched || p.captured) return result;
   const slot& s = slots[p.slot];
   result = last_error_or(result, s.is);
   const call_result made{static_cast<int>(result), p.began, p.began != 0 ? nanoseconds() - p.began : 0};

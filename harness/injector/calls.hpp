@@ -19,6 +19,8 @@ struct call_frame;
 
 namespace cufault::injector {
 
+struct known_library;
+
 /// A rule, and how often it held and acted.
 struct active_rule {
   rule what;
@@ -103,7 +105,7 @@ struct pending_call {
   std::uint64_t began = 0;     ///< nanoseconds
   std::uint64_t claim = 0;     ///< of a budget
   std::uint64_t released = 0;  ///< the number of the allocation that it may free
-  bool look_up = false, accounted = false, passed_on = false, watched = false;
+  bool look_up = false, accounted = false, passed_on = false, watched = false, captured = false;
   std::uint32_t depth = 0;                 ///< of a watched call
   const char* passed_on_before = nullptr;  ///< the call that this one is made in, if that is being passed on
   bool claimed_before = false;             ///< whether a budget has counted that one
@@ -190,6 +192,8 @@ struct settings {
   std::string fail;    ///< CUFAULT_FAIL
   std::string counts;  ///< CUFAULT_COUNTS, a folder: absolute; see counts.hpp
   std::string watch;   ///< CUFAULT_WATCH, a folder: absolute; see watch.cpp
+  /// CUFAULT_CAPTURE, a folder: absolute; see capture.cpp
+  std::string capture;
   bool strict = false;
 };
 const settings& asked_for();
@@ -213,6 +217,14 @@ void begin_watch_of_child();
 /// Does what cufault_watched does in thunks.S, for calls that go through begin_call. Returns the depth.
 std::uint32_t begin_watched(std::uint32_t slot);
 void end_watched(std::uint32_t slot, std::uint32_t depth, std::int32_t result);
+
+// ---- capture.cpp: the first call of cuBLAS or cuBLASLt that fails ----
+
+/// True if the environment asks that calls of this library are captured.
+bool captures(const known_library* of);
+/// Around each such call.
+void begin_captured(std::uint32_t slot, const call_frame& frame);
+void end_captured(std::uint32_t slot, const call_frame& frame, int result);
 
 // ---- log.cpp: JSON lines to CUFAULT_LOG, or to standard error ----
 

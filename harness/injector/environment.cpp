@@ -62,6 +62,7 @@ const settings* read_settings() {
                       text("CUFAULT_FAIL"),
                       absolute(text("CUFAULT_COUNTS")),
                       absolute(text("CUFAULT_WATCH")),
+                      absolute(text("CUFAULT_CAPTURE")),
                       !strict.empty() && strict != "0"};
 }
 
@@ -127,6 +128,12 @@ const settings& asked_for() {
 bool watching() {
   const settings* asked = what_was_asked;
   return asked != nullptr && !asked->watch.empty();
+}
+
+bool captures(const known_library* of) {
+  const settings* asked = what_was_asked;
+  return asked != nullptr && !asked->capture.empty() && of != nullptr &&
+         (of->name == "cublas" || of->name == "cublasLt");
 }
 
 void log_to(const char* file) {

@@ -190,7 +190,9 @@ void set_entry_of_slot(std::uint32_t index) {
   const bool direct = s.rules == nullptr && ordinary && real != nullptr && !accounted && !each_call_told &&
                       !sticky_errors_exist();
   void* entry = direct ? real : reinterpret_cast<void*>(cufault_armed);
-  if (direct && s.is == role::ordinary && watching() && !is_asked_often(s)) {
+  if (direct && captures(s.of)) {
+    entry = reinterpret_cast<void*>(cufault_armed);
+  } else if (direct && s.is == role::ordinary && watching() && !is_asked_often(s)) {
 #if defined(__x86_64__)
     cufault_reals[index].store(real, std::memory_order_release);
     entry = reinterpret_cast<void*>(cufault_watched);

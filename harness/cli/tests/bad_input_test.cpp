@@ -32,7 +32,7 @@ TEST_F(end_to_end, without_a_command_names_those_there_are_by_what_is_asked) {
   EXPECT_EQ(seen.exit_code, 2);
   EXPECT_EQ(seen.stderr_text, "");
   EXPECT_THAT(seen.stdout_text, HasSubstr("\n\nMy program failed:\n  why      Run a command;"));
-  EXPECT_THAT(seen.stdout_text, HasSubstr("\n  also: causes, messages, frameworks, trace, stack\n"));
+  EXPECT_THAT(seen.stdout_text, HasSubstr("\n  also: causes, messages, frameworks, trace, capture, stack\n"));
   const auto help = cufault({"--help"}), of_gate = cufault({"gate", "--help"});
   for (const auto* text : {&seen.stdout_text, &help.stdout_text})
     EXPECT_THAT(*text, testing::Not(HasSubstr("probe-stack")));
@@ -77,6 +77,7 @@ TEST_F(end_to_end, says_of_each_command_what_its_exit_codes_mean) {
                                        {"diff", "0 none differ; 1 some do; 2 bad input."},
                                        {"list", "Exit codes: 0; 2 bad input."},
                                        {"trace", "128 and N"},
+                                       {"capture", "128 and N"},
                                        {"why", "128 and N"}}) {
     const auto seen = cufault({command, "--help"});
     EXPECT_EQ(seen.exit_code, 0);

@@ -1,0 +1,278 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+// A libcublas.so.13 and a libcublasLt.so.13 that compute nothing. What they were called with they write as a line to the file FAKE_SAYS, in
+// words that mean the same in another process, and the status that they return follows from the words alone. FAKE_STATUS: they return that.
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#define FAKE extern "C" __attribute__((visibility("default")))
+using word = std::uint64_t;
+
+extern "C" int cuPointerGetAttributes(unsigned count, const int* attributes, void** data, word address);
+extern "C" int cuStreamIsCapturing(const void* stream, int* status);
+extern "C" int cuStreamGetFlags(const void* stream, unsigned* flags);
+
+namespace {
+
+/// A handle, or a descriptor of cuBLASLt.
+struct object {
+  char padding[64];
+  std::map<int, std::vector<std::uint8_t>> attributes;
+  std::map<std::string, word> settings;
+};
+
+struct known_parameters {
+  std::string_view name, said;
+};
+constexpr known_parameters listed[]{
+#include "parameters.inc"
+};
+
+bool read_memory(word address, void* to, std::size_t bytes) {
+  const iovec here{to, bytes}, there{reinterpret_cast<void*>(address), bytes};
+  return process_vm_readv(getpid(), &here, 1, &there, 1, 0) == static_cast<ssize_t>(bytes);
+}
+
+char kind_of(word address) {
+  if (address == 0) return '0';
+  int type = 0, managed = 0;
+  const int attributes[]{2, 8};
+  void* data[]{&type, &managed};
+  cuPointerGetAttributes(2, attributes, data, address);
+  char byte = 0;
+  return type == 0      ? (read_memory(address, &byte, 1) ? 'h' : '-')
+         : managed != 0 ? 'm'
+         : type == 1    ? 'p'
+                        : 'd';
+}
+
+/// Kind and offset; "nowhere" without an address.
+std::string place(word address) {
+  const char kind = kind_of(address);
+  if (kind == '-') return "nowhere";
+  return std::string(1, kind) + (kind == '0' ? "" : std::to_string(address % 256));
+}
+
+std::string in_hex(word address, std::size_t bytes) {
+  std::vector<std::uint8_t> all(bytes);
+  if (!read_memory(address, all.data(), bytes)) return "";
+  std::string text = "=";
+  char digits[3];
+  for (const std::uint8_t each : all) text += (std::snprintf(digits, sizeof digits, "%02x", each), digits);
+  return text;
+}
+
+std::string words_of(std::string_view type, std::string_view name, word value) {
+  if (type == "cublasHandle_t") {
+    std::string text = value == 0 ? "none" : "handle";
+    if (value != 0)
+      for (const auto& [setting, its] : reinterpret_cast<const object*>(value)->settings)
+        text += its == 0 ? ""
+                         : " " + setting +
+                               (setting.find("Stream") != setting.npos ? words_of("cudaStream_t", "", its)
+                                : setting.find("Workspace") != setting.npos ? place(its)
+                                                                            : std::to_string(its));
+    return text;
+  }
+  if (type == "cudaStream_t") {
+    int recording = 0;
+    unsigned flags = 0;
+    if (value <= 2) return std::to_string(value);
+    cuStreamIsCapturing(reinterpret_cast<void*>(value), &recording);
+    cuStreamGetFlags(reinterpret_cast<void*>(value), &flags);
+    return "stream flags " + std::to_string(flags) + " recording " + std::to_string(recording);
+  }
+  if (type == "cublasLtHandle_t") return value == 0 ? "none" : "handle";
+  if (type.substr(0, 8) == "cublasLt" &&
+      (type.find("Desc_t") != type.npos || type.find("Layout_t") != type.npos ||
+       type.find("Preference_t") != type.npos)) {
+    if (value == 0) return "none";
+    std::string text;
+    for (const auto& [number, bytes] : reinterpret_cast<const object*>(value)->attributes) {
+      word its = 0;
+      std::memcpy(&its, bytes.data(), bytes.size());
+      const bool pointer = type == "cublasLtMatmulDesc_t" && number == 8;
+      text += " " + std::to_string(number) + ":" + (pointer ? place(its) : std::to_string(its));
+    }
+    return text;
+  }
+  if (type.back() != '*') {
+    const bool wide = type == "int64_t" || type == "long long int" || type == "size_t" || type == "uint64_t";
+    return std::to_string(wide ? static_cast<std::int64_t>(value) : static_cast<std::int32_t>(value));
+  }
+  std::string text = place(value);
+  const bool there = text.front() != '0' && text != "nowhere";
+  if (!there) return text;
+  if (type.find("* const*") != type.npos) {
+    word first = 0;
+    return read_memory(value, &first, sizeof first) ? text + " of " + place(first) : text;
+  }
+  if (name.substr(0, 5) == "alpha" || name.substr(0, 4) == "beta")
+    text += in_hex(value, type.find("double") != type.npos ? 8 : 4);
+  if (name == "algo") text += in_hex(value, 64);
+  return text;
+}
+
+int came(std::string_view function, const std::vector<word>& values) {
+  std::string text{function};
+  std::vector<std::pair<std::string, word>> pointers;
+  for (const auto& [name, said] : listed) {
+    if (name != function) continue;
+    std::size_t i = 0;
+    for (std::string_view rest = said; !rest.empty(); ++i) {
+      const std::string_view one = rest.substr(0, rest.find(", "));
+      rest.remove_prefix(one.size() + 2 < rest.size() ? one.size() + 2 : rest.size());
+      const std::string_view type = one.substr(0, one.rfind(' ')), parameter = one.substr(one.rfind(' ') + 1);
+      text += " | " + std::string(parameter) + " " + words_of(type, parameter, values[i]);
+      if (type.back() != '*' || kind_of(values[i]) == '0' || kind_of(values[i]) == '-') continue;
+      for (const auto& [other, at] : pointers)
+        if (at == values[i]) text += " as " + other;
+      pointers.push_back({std::string(parameter), values[i]});
+    }
+  }
+  unsigned hash = 2166136261U;
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619U;
+  constexpr int statuses[]{3, 7, 8, 11, 13, 14, 15};
+  int status = text.find("| handle none") != text.npos ? 1 : statuses[hash % 7];
+  if (const char* fixed = std::getenv("FAKE_STATUS")) status = std::atoi(fixed);
+  if (const char* file = std::getenv("FAKE_SAYS"))
+    if (std::FILE* out = std::fopen(file, "a")) {
+      std::fprintf(out, "%d %s\n", status, text.c_str());
+      std::fclose(out);
+    }
+  return status;
+}
+
+#if defined(FAKE_LT)
+void put(word of, int number, const void* from, std::size_t bytes) {
+  auto& value = reinterpret_cast<object*>(of)->attributes[number];
+  value.assign(static_cast<const std::uint8_t*>(from), static_cast<const std::uint8_t*>(from) + bytes);
+}
+int get(word of, int number, void* to, std::size_t bytes, std::size_t* written) {
+  const auto& all = reinterpret_cast<object*>(of)->attributes;
+  const auto found = all.find(number);
+  if (found == all.end()) return 7;
+  *written = found->second.size();
+  if (bytes != 0 && bytes != found->second.size()) return 7;
+  if (bytes != 0) std::memcpy(to, found->second.data(), bytes);
+  return 0;
+}
+#endif
+
+}  // namespace
+
+// A function that takes up to 24 words, whatever their types: the list says how many there are.
+#define WORDS                                                                                             \
+  word a, word b, word c, word d, word e, word f, word g, word h, word i, word j, word k, word l, word m, \
+      word n, word o, word p, word q, word r, word s, word t, word u, word v, word w, word x
+#define CAME(name)                                                                                \
+  FAKE int name(WORDS) {                                                                          \
+    return came(#name, {a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x}); \
+  }
+
+#if defined(FAKE_LT)
+FAKE int cublasLtCreate(object** made) {
+  *made = new object{};
+  return 0;
+}
+FAKE int cublasLtGetProperty(int part, int* value) {
+  *value = part == 0 ? 13 : part == 1 ? 1 : 0;
+  return 0;
+}
+#define DESCRIPTOR(name)                                                                          \
+  FAKE int name##Destroy(object* of) {                                                            \
+    delete of;                                                                                    \
+    return 0;                                                                                     \
+  }                                                                                               \
+  FAKE int name##SetAttribute(word of, int number, const void* from, std::size_t bytes) {         \
+    put(of, number, from, bytes);                                                                 \
+    return 0;                                                                                     \
+  }                                                                                               \
+  FAKE int name##GetAttribute(word of, int number, void* to, std::size_t bytes, std::size_t* n) { \
+    return get(of, number, to, bytes, n);                                                         \
+  }
+DESCRIPTOR(cublasLtMatmulDesc)
+DESCRIPTOR(cublasLtMatrixLayout)
+DESCRIPTOR(cublasLtMatmulPreference)
+FAKE int cublasLtMatmulDescCreate(object** made, int compute, int scale) {
+  *made = new object{};
+  const auto of = reinterpret_cast<word>(*made);
+  const word zero = 0;
+  put(of, 0, &compute, 4), put(of, 1, &scale, 4), put(of, 3, &zero, 4), put(of, 8, &zero, 8);
+  return 0;
+}
+FAKE int cublasLtMatrixLayoutCreate(object** made, int type, word rows, word columns, std::int64_t ld) {
+  *made = new object{};
+  const auto of = reinterpret_cast<word>(*made);
+  const word zero = 0, one = 1;
+  put(of, 0, &type, 4), put(of, 1, &zero, 4), put(of, 2, &rows, 8), put(of, 3, &columns, 8),
+      put(of, 4, &ld, 8), put(of, 5, &one, 4), put(of, 6, &zero, 8);
+  return 0;
+}
+FAKE int cublasLtMatmulPreferenceCreate(object** made) {
+  *made = new object{};
+  const word zero = 0;
+  put(reinterpret_cast<word>(*made), 1, &zero, 8);
+  return 0;
+}
+FAKE int cublasLtMatmulAlgoConfigGetAttribute(const word* of, int number, void* to, std::size_t bytes,
+                                              std::size_t* written) {
+  *written = 4;
+  if (number > 1) return 7;
+  if (bytes == 4) std::memcpy(to, &of[number], 4);
+  return 0;
+}
+CAME(cublasLtMatmul)
+CAME(cublasLtMatmulAlgoGetHeuristic)
+#else
+FAKE int cublasCreate_v2(object** made) {
+  *made = new object{};
+  return 0;
+}
+FAKE int cublasGetProperty(int part, int* value) {
+  *value = part == 0 ? 13 : part == 1 ? 1 : 0;
+  return 0;
+}
+#define SETTING(name, suffix)                                                                              \
+  FAKE int cublasSet##name##suffix(object* of, word value) {                                               \
+    of->settings[#name] = std::string_view(#name) == "Stream" ? value : static_cast<std::uint32_t>(value); \
+    return 0;                                                                                              \
+  }                                                                                                        \
+  FAKE int cublasGet##name##suffix(object* of, word* value) {                                              \
+    if (std::string_view(#name) == "Stream")                                                               \
+      *value = of->settings[#name];                                                                        \
+    else                                                                                                   \
+      std::memcpy(value, &of->settings[#name], 4);                                                         \
+    return 0;                                                                                              \
+  }
+SETTING(Stream, _v2)
+SETTING(PointerMode, _v2)
+SETTING(MathMode, )
+SETTING(AtomicsMode, )
+SETTING(SmCountTarget, )
+FAKE int cublasSetWorkspace_v2(object* of, word at, std::size_t bytes) {
+  of->settings["Workspace"] = at;
+  of->settings["OwnBytes"] = bytes;
+  return 0;
+}
+CAME(cublasSgemm_v2)
+CAME(cublasDgemm_v2)
+CAME(cublasSgemm_v2_64)
+CAME(cublasSgemmStridedBatched)
+CAME(cublasGemmEx)
+CAME(cublasGemmStridedBatchedEx)
+CAME(cublasSgemmBatched)
+CAME(cublasSgemv_v2)
+CAME(cublasStrsm_v2)
+CAME(cublasSgeam)
+CAME(cublasSdgmm)
+#endif
