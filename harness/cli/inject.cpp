@@ -6,7 +6,9 @@
 #include "harness/doctor/loader.hpp"
 #include "harness/injector/counts_reader.hpp"
 #include "harness/injector/faultinj.hpp"
+#include "harness/injector/replay.hpp"
 #include "harness/injector/rules.hpp"
+#include "harness/run/nvml.hpp"
 #include "harness/system/bundled_file.hpp"
 #include "harness/system/temporary_folder.hpp"
 #include "harness/system/unique_fd.hpp"
@@ -93,6 +95,22 @@ std::string why_never_acted(const injector::rule& r, const injector::counted& co
   return fmt::format("up to {} calls were seen in a process, and none was as its other keys ask", most);
 }
 
+/// A kernel that fails ends the work of all clients of a GPU under MPS, and holds up others.
+void refuse_gpu_of_others(const injector::rule_set& all) {
+  using injector::effect;
+  const auto is_kernel = [](const injector::rule& r) {
+    return r.does == effect::trap || r.does == effect::device_assert;
+  };
+  if (std::none_of(all.rules.begin(), all.rules.end(), is_kernel)) return;
+  const std::set<unsigned> users = nvml().compute_users();
+  if (users.empty()) return;
+  throw usage_error(
+      fmt::format("{} use a GPU of this machine (pid {}), and a rule starts a kernel that fails: \"return\" "
+                  "with \"sticky\" "
+                  "touches no GPU; --shared-gpu starts it all the same",
+                  users.size() == 1 ? "another process" : "other processes", fmt::join(users, ", ")));
+}
+
 void tell_what_never_acted(const injector::rule_set& all, const injector::counted& counts,
                            const std::string& command) {
   if (counts.programs == 0)
@@ -132,10 +150,20 @@ void add_inject(command_line& line) {
       ->type_name("FILE")
       ->check(not_empty);
   command
-      ->add_option("--fail", said->fail,
-                   "FUNCTION[@STACK][:N[+]]=CODE: the N-th call, with + each later one too, else all; STACK: "
-                   "only calls of the call stack of this hash, as a log or `cufault sweep` tells it; CODE: a "
-                   "status by its name or number")
+      ->add_option("--replay", said->replay,
+                   "in place of --rules: do again what this log (--log) of an earlier run tells, on the same "
+                   "calls of the same programs and ranks")
+      ->type_name("LOG")
+      ->check(not_empty)
+      ->excludes("--rules")
+      ->excludes("--faultinj");
+  command
+      ->add_option(
+          "--fail", said->fail,
+          "FUNCTION[@STACK][:N[+]|:PATTERN]=CODE: the N-th call, with + each later one too, else all; "
+          "PATTERN: calls with an X, as XOOXO; STACK: only calls of the call stack of this hash, as a log or "
+          "`cufault sweep` tells it; CODE: a "
+          "status by its name or number")
       ->allow_extra_args(false)
       ->type_name("TEXT")
       ->check(not_empty);
@@ -152,6 +180,8 @@ void add_inject(command_line& line) {
       ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 60))
       ->type_name("N");
   command->add_flag("--lenient", said->lenient, "run the command without injection if a rule is wrong");
+  command->add_flag("--shared-gpu", said->shared_gpu,
+                    "start kernels that fail although other processes use a GPU");
   add_intercepted_libraries(
       command, said->libraries,
       "preload what intercepts this library, for rules that are set or added to the file after the start; "
@@ -241,9 +271,15 @@ int inject(const inject_arguments& arguments) {
   if (!arguments.rules.empty() && !arguments.faultinj.empty())
     throw usage_error("--rules and --faultinj: rules come from one file");
   const fs::path& rules = arguments.faultinj.empty() ? arguments.rules : arguments.faultinj;
+  std::string replayed;
+  if (!arguments.replay.empty()) try {
+      replayed = injector::rules_of_log(arguments.replay);
+    } catch (const input_error& error) {
+      throw usage_error(error.what());
+    }
   // Both or none: rules of the environment are not mixed with others.
-  if (!rules.empty() || !arguments.fail.empty()) {
-    put("CUFAULT_RULES", rules.empty() ? "" : fs::absolute(rules).string());
+  if (!rules.empty() || !arguments.fail.empty() || !replayed.empty()) {
+    put("CUFAULT_RULES", rules.empty() ? replayed : fs::absolute(rules).string());
     put("CUFAULT_FAIL", fmt::format("{}", fmt::join(arguments.fail, " ")));
   }
   std::set<std::string> libraries = libraries_asked_for(arguments.libraries);
@@ -260,6 +296,7 @@ int inject(const inject_arguments& arguments) {
   } catch (const input_error& error) {
     if (!arguments.lenient) throw usage_error(error.what());
   }
+  if (all && !arguments.shared_gpu) refuse_gpu_of_others(*all);
   put("CUFAULT_STRICT", arguments.lenient ? "" : "1");
   if (!arguments.log.empty()) {
     // Inside of the command it would be too late to refuse.

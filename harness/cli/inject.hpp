@@ -17,8 +17,10 @@ namespace cufault {
 
 struct inject_arguments {
   std::filesystem::path rules, faultinj, log;  ///< rules in cufault's form or in that of NVIDIA's faultinj
+  std::filesystem::path replay{};              ///< a log, in place of rules
   std::vector<std::string> fail;               ///< "cuMemAlloc_v2:3=OUT_OF_MEMORY"
   bool lenient = false;                        ///< the command runs although a rule is wrong
+  bool shared_gpu = false;                     ///< faulty kernels are started beside other processes, too
   std::optional<std::uint64_t> require;        ///< rules act so often at least; 0: nothing is told at the end
   std::vector<std::string> libraries;          ///< "cublas": to be ready for, beside those that rules name
   std::vector<std::string> command;            ///< never empty

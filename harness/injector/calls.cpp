@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <time.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace cufault::injector {
@@ -55,6 +56,16 @@ void wait(std::chrono::milliseconds time) {
   }
 }
 
+/// Waits until no rule in effect is this one.
+void spin(const rule& r) {
+  for (;;) {
+    wait(std::chrono::milliseconds{20});
+    const reading_rules reading;
+    const auto& all = current_rules()->all;
+    if (std::none_of(all.begin(), all.end(), [&](const auto& each) { return each->what == r; })) return;
+  }
+}
+
 const std::vector<active_rule*>& rules_for(const rules_of_slot& rules, const char* library) {
   const auto known = [&] {
     const auto* found = rules.callers.load(std::memory_order_acquire);
@@ -76,6 +87,7 @@ const std::vector<active_rule*>& rules_for(const rules_of_slot& rules, const cha
 struct decision {
   std::optional<int> instead;          // code to return in place of making the call
   std::chrono::milliseconds delay{0};  // wait before the call
+  std::optional<rule> spins{};         // wait until this one ends
   bool budgeted = false;               // the call counts against budgets
 };
 
@@ -103,12 +115,13 @@ decision judge(const rules_of_slot& rules, const call_frame& frame, pending_call
     if (!call.stack && r->what.does != effect::log) call.stack = hash_of_stack(frame.caller);
     if (r->what.does == effect::trap || r->what.does == effect::device_assert) {
       if (const int code = start_faulty_kernel(r->what.does == effect::trap); code != 0) {
-        report_no_injection(*r, call, n, code);
+        report_no_injection(*r, call, n, driver_code_name(code));
         continue;
       }
     }
-    count_injection(*r);
-    if (r->what.after || r->what.does == effect::driver_version) {
+    const bool corrupts = r->what.does == effect::corrupt;
+    if (!corrupts) count_injection(*r);
+    if (corrupts || r->what.after || r->what.does == effect::driver_version) {
       ++r->calls_in_flight;
       p.behind = r;
       p.ordinal = n;
@@ -128,6 +141,7 @@ decision judge(const rules_of_slot& rules, const call_frame& frame, pending_call
       decided = true;
     }
     if (r->what.does == effect::delay) s.delay += r->what.delay;
+    if (r->what.does == effect::spin) s.spins = r->what;
   }
   return s;
 }
@@ -161,8 +175,21 @@ void report_logged(const pending_call& p, const call_result& result) {
 /// Runs after the call: replaces its result, or the version it returned, by what a rule says.
 std::int64_t override_result(const slot& s, pending_call& p, const call_result& really_made,
                              std::int64_t result, const call_frame* frame) {
-  const active_rule& r = *p.behind;
+  active_rule& r = *p.behind;
   const int really = really_made.code;
+  if (r.what.does == effect::corrupt) {
+    corrupted changed;
+    const std::string why = really != success
+                                ? "it failed by itself"
+                                : corrupt_result(s, r.what, *frame, calls_of(p.facts.function), changed);
+    if (why.empty()) {
+      count_injection(r);
+      report_injection(r, p.facts, p.ordinal, &really_made, &changed);
+    } else {
+      report_no_injection(r, p.facts, p.ordinal, why);
+    }
+    return result;
+  }
   if (r.what.sticky && really == success) p.facts.context = lose_current_context(r, p.ordinal);
   report_injection(r, p.facts, p.ordinal, &really_made);
   if (r.what.does == effect::fail) {
@@ -245,6 +272,7 @@ void begin_call(pending_call& p, std::uint32_t index, call_frame* frame, bool fi
     what = judge(*rules, *frame, p, false);
   }
   if (what.delay.count() != 0) wait(what.delay);
+  if (what.spins) spin(*what.spins);
   if (what.instead) {
     keep_last_error(s, *what.instead);
     return answer(p, *what.instead);

@@ -168,6 +168,8 @@ struct call_count {
   std::uint64_t calls;
 };
 std::uint32_t all_slots();
+/// Calls of this function so far, whoever resolved it.
+std::uint64_t calls_of(std::string_view function);
 call_count count_of(std::uint32_t slot);
 /// A driver function that was resolved but has no thunk.
 struct unwrapped_name {
@@ -236,13 +238,19 @@ struct call_result {
   std::uint64_t began;  ///< nanoseconds of CLOCK_MONOTONIC
   std::uint64_t nanoseconds;
 };
+/// What a rule changed in a result.
+struct corrupted {
+  std::uint64_t row = 0, column = 0, elements = 0;  ///< the first element, by column, and how many
+  std::uint64_t was = 0, is = 0;                    ///< bits of the first
+};
 /// Reports an injection as one line in one write.
 void report_injection(const active_rule& r, const call_facts& call, std::uint64_t ordinal,
-                      const call_result* result = nullptr);
+                      const call_result* result = nullptr, const corrupted* changed = nullptr);
 /// Reports a call that failed because its context has a sticky error.
 void report_sticky(const sticky_error& error, const call_facts& call);
-/// Reports that a rule should have acted, and that the driver refused it with `code`.
-void report_no_injection(const active_rule& r, const call_facts& call, std::uint64_t ordinal, int code);
+/// Reports that a rule should have acted, and why it could not: the driver's code, say.
+void report_no_injection(const active_rule& r, const call_facts& call, std::uint64_t ordinal,
+                         std::string_view because);
 /// Writes the counts once in a process. Neither locks nor allocates.
 void report_counts();
 void report_late_call(std::uint32_t slot);
@@ -286,5 +294,12 @@ void go_on_with_budgets();
 int start_faulty_kernel(bool trap);
 /// The driver's function of that name; null without a driver.
 void* driver_function_at(const char* name);
+/// The same with its type. `older`: a name of older drivers.
+template <class Function>
+Function* driver_entry(const char* name, const char* older = nullptr) {
+  void* found = driver_function_at(name);
+  if (found == nullptr && older != nullptr) found = driver_function_at(older);
+  return reinterpret_cast<Function*>(found);
+}
 
 }  // namespace cufault::injector

@@ -11,16 +11,9 @@ namespace {
 
 constinit std::atomic<bool> errors_exist{false};
 
-template <class Function>
-Function* driver(const char* name, const char* older = nullptr) {
-  void* found = driver_function_at(name);
-  if (found == nullptr && older != nullptr) found = driver_function_at(older);
-  return reinterpret_cast<Function*>(found);
-}
-
 /// Returns nullopt if the driver does not tell.
 std::optional<bool> primary_context_is_active(int device) {
-  auto* state = driver<int(int, unsigned*, int*)>("cuDevicePrimaryCtxGetState");
+  auto* state = driver_entry<int(int, unsigned*, int*)>("cuDevicePrimaryCtxGetState");
   unsigned flags = 0;
   int active = 0;
   if (state == nullptr || state(device, &flags, &active) != 0) return std::nullopt;
@@ -29,8 +22,8 @@ std::optional<bool> primary_context_is_active(int device) {
 
 /// Compares the context with the one that the driver returns for each device: the handle alone does not tell that it is primary.
 std::optional<int> device_of_primary(const void* context) {
-  auto* retain = driver<int(const void**, int)>("cuDevicePrimaryCtxRetain");
-  auto* release = driver<int(int)>("cuDevicePrimaryCtxRelease_v2", "cuDevicePrimaryCtxRelease");
+  auto* retain = driver_entry<int(const void**, int)>("cuDevicePrimaryCtxRetain");
+  auto* release = driver_entry<int(int)>("cuDevicePrimaryCtxRelease_v2", "cuDevicePrimaryCtxRelease");
   const auto device = current_device();
   const void* primary = nullptr;
   if (!device || retain == nullptr || release == nullptr || primary_context_is_active(*device) != true ||

@@ -217,6 +217,13 @@ call_count count_of(std::uint32_t index) {
   return {s.function.text.data(), s.function_json, s.resolver_json, calls};
 }
 
+std::uint64_t calls_of(std::string_view function) {
+  std::uint64_t sum = 0;
+  for (std::uint32_t slot = 0; slot < all_slots(); ++slot)
+    if (slots[slot].function.text == function) sum += count_of(slot).calls;
+  return sum;
+}
+
 bool counts_are_of_this_process() {
   return process == getpid();
 }

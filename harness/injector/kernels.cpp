@@ -38,11 +38,6 @@ constexpr const char* faulty_kernels = R"(
 }
 )";
 
-template <class Function>
-Function* driver_entry(const char* name) {
-  return reinterpret_cast<Function*>(driver_function_at(name));
-}
-
 }  // namespace
 
 int start_faulty_kernel(bool trap) {

@@ -164,6 +164,15 @@ json what_it_did(const rule& r) {
       return "none";
     case effect::drop:
       return "dropped";
+    case effect::spin:
+      return "spins";
+    case effect::corrupt: {
+      constexpr std::array names{"bit", "element", "nan", "tile"};
+      json did{{"corrupt", names[static_cast<std::size_t>(r.how)]}, {"seed", r.seed}};
+      if (r.argument)
+        did.update({{"argument", *r.argument}, {"elements", r.elements}, {"format", r.format->name}});
+      return did;
+    }
   }
   return nullptr;
 }
@@ -214,18 +223,28 @@ void report_beginning() {
   if (line.contains("libraries"))
     for (const char* what : {"statically linked libraries", "calls within a library", "dlvsym"})
       line["not_seen"].push_back(what);
+  for (const char* rank : {"RANK", "LOCAL_RANK"})  // tell processes of one program apart
+    if (const char* value = environment(rank); value != nullptr) line["environment"][rank] = value;
   add_process_and_time(line);
   write_line(line);
 }
 
 void report_injection(const active_rule& r, const call_facts& call, std::uint64_t ordinal,
-                      const call_result* result) {
+                      const call_result* result, const corrupted* changed) {
   const exempt_from_rules alone;
   json line{{"event", r.what.does == effect::log ? "call" : "injected"},
             {"function", call.function},
             {"ordinal", ordinal}};
+  // Which call of the process it is, whatever the rule: what --replay needs.
+  if (r.what.does != effect::log && !asked_for().log.empty()) line["call"] = calls_of(call.function);
   add_call(line, call);
   line["rule"] = r.number;
+  if (changed != nullptr)
+    line["changed"] = {{"elements", changed->elements},
+                       {"row", changed->row},
+                       {"column", changed->column},
+                       {"was", fmt::format("{:#x}", changed->was)},
+                       {"is", fmt::format("{:#x}", changed->is)}};
   if (r.what.does != effect::log) line["did"] = what_it_did(r.what);
   if (r.what.sticky) line["context"] = address_of(call.context);
   if (call.bytes) line["bytes"] = *call.bytes;
@@ -255,13 +274,14 @@ void report_sticky(const sticky_error& error, const call_facts& call) {
   write_injection(line);
 }
 
-void report_no_injection(const active_rule& r, const call_facts& call, std::uint64_t ordinal, int code) {
+void report_no_injection(const active_rule& r, const call_facts& call, std::uint64_t ordinal,
+                         std::string_view because) {
   const exempt_from_rules alone;
   write_injection({{"event", "not injected"},
                    {"function", call.function},
                    {"ordinal", ordinal},
                    {"rule", r.number},
-                   {"because", driver_code_name(code)},
+                   {"because", because},
                    {"pid", getpid()}});
 }
 

@@ -9,6 +9,8 @@
 #include <fmt/ranges.h>
 
 #include <fnmatch.h>
+#include <time.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -23,6 +25,17 @@ namespace {
 
 constexpr std::array<std::string_view, 8> host_functions{
     "malloc", "calloc", "realloc", "memalign", "aligned_alloc", "posix_memalign", "strdup", "mmap"};
+
+constexpr std::array<std::pair<std::string_view, corruption>, 4> corruptions{
+    {{"bit", corruption::bit},
+     {"element", corruption::element},
+     {"nan", corruption::nan},
+     {"tile", corruption::tile}}};
+constexpr const char* about_pattern = "X for a call to act on and O for another, at least one X, as in XOOXO";
+
+bool is_pattern(std::string_view text) {
+  return text.find('X') != text.npos && text.find_first_not_of("XO") == text.npos && text.size() <= 4096;
+}
 
 bool is_glob(std::string_view text) {
   return text.find_first_of("*?[") != std::string_view::npos;
@@ -136,6 +149,14 @@ std::string refusal(const rule& r) {
                       "{} cannot be dropped: its caller needs what it returns through a pointer, or it is no "
                       "work, wait or free",
                       r.function);
+  if (r.does == effect::corrupt) {
+    if (!some)
+      return fmt::format("the result of {} is not known: corrupt takes {}", r.function, known_results);
+    const bool kernels = r.of == nullptr;
+    if (kernels != r.argument.has_value() || kernels != (r.elements != 0))
+      return kernels ? "corrupt of a kernel needs argument and elements"
+                     : "argument, elements and format are of kernels: a product says them itself";
+  }
   if (r.does != effect::fail) return {};
   if (is_host_function(r.function))
     return r.code == ENOMEM ? "" : fmt::format("{} can only fail with ENOMEM", r.function);
@@ -213,7 +234,7 @@ Number at_least_one(const json_cursor& field) {
 }
 
 /// Keys of a rule, in the order of the help.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 27> rule_keys{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 36> rule_keys{
     {{"function",
       "a function of the driver or of a library, with or without its suffix, or a glob; or one of the host "
       "(see below)"},
@@ -224,6 +245,17 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 27> rule_key
       "true: the call is not made and returns SUCCESS: a launch, copy, memset, event, wait or free"},
      {"delay_ms", "delay the call by this many milliseconds"},
      {"kernel", "\"trap\" or \"assert\": start a kernel that fails so before the call"},
+     {"fail",
+      "in place of function, return, skip, hits, pattern and stack: FUNCTION:3=OUT_OF_MEMORY, as --fail"},
+     {"spin", "true: the call does not come before the rule ends: a wait for a kernel that never ends"},
+     {"corrupt",
+      "after the call change its result: \"bit\" (one bit), \"element\" (all bits of one element), \"nan\" "
+      "or "
+      "\"tile\" (16 by 16 elements). For cublas*gemm* of one matrix or strided, cublasGemmEx and its like, "
+      "cublasLtMatmul, and launches of kernels"},
+     {"argument", "with corrupt, of a kernel: its parameter, from 0, that points to the result"},
+     {"elements", "with argument: so many elements, of \"format\""},
+     {"format", "with argument: f64, f32 (default), f16, bf16, e4m3, e5m2, i32, i8"},
      {"driver_version", "value that cuDriverGetVersion returns"},
      {"hide", "true: look-ups of the function fail, as if the driver lacked it"},
      {"budget_bytes", "without a function: device allocations beyond it fail, and cuMemGetInfo agrees"},
@@ -236,6 +268,9 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 27> rule_key
       "\"other\", or a library's file name or glob"},
      {"process", "only in programs of this file name or glob: \"python*\""},
      {"environment", "only in processes with these variables: {\"LOCAL_RANK\": \"3\"}; values may be globs"},
+     {"pid", "only in the process of this ID, and in none that it forks"},
+     {"began_before",
+      "only in programs that began before this time, in seconds since 1970: not behind an exec"},
      {"thread", "only of this thread, counted from 1 in the order of their first call of such a function"},
      {"device", "only while this device's context is current"},
      {"min_bytes", "only allocations of at least this many bytes"},
@@ -243,6 +278,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 27> rule_key
      {"skip", "ignore the first N matching calls"},
      {"hits", "act on at most N calls (default: all)"},
      {"every", "act only on every N-th matching call"},
+     {"pattern", "\"XOOXO\": act on matching calls with an X; at its end it begins again"},
      {"once_per", "\"stack\": only the first call of each call stack; skip, hits and every count those"},
      {"stack",
       "true: lines of the log tell a hash of the call stack; such a hash: only calls of that stack, which "
@@ -250,7 +286,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 27> rule_key
      {"then_any_stack",
       "true, where stack is a hash: once the rule has acted, it holds for calls of any call stack"},
      {"probability", "act with this probability, up to 1; hits limits how often"},
-     {"seed", "seed of the random numbers of probability"},
+     {"seed", "seed of the random numbers of probability and corrupt"},
      {"force",
       "true: also a code that the function cannot return, and a driver function that cuda.h lacks"}}};
 
@@ -275,18 +311,46 @@ void refuse_what_never_holds(const json_cursor& entry, const rule& r) {
     entry.at(entry.has("min_bytes") ? "min_bytes" : "max_bytes").fail(r.function + " allocates nothing");
 }
 
+/// What the keys of `corrupt` say of the result.
+void take_result(const json_cursor& entry, rule& r) {
+  const bool corrupts = r.does == effect::corrupt;
+  for (const char* key : {"argument", "elements", "format"})
+    if (entry.has(key) && !corrupts) entry.at(key).fail("only of corrupt");
+  if (!corrupts) return;
+  const auto how = entry.at("corrupt").string();
+  const auto* const known =
+      std::find_if(corruptions.begin(), corruptions.end(), [&](const auto& c) { return c.first == how; });
+  if (known == corruptions.end()) entry.at("corrupt").fail("\"bit\", \"element\", \"nan\" or \"tile\"");
+  r.how = known->second;
+  if (entry.has("argument")) r.argument = number_within<unsigned>(entry.at("argument"), 1023);
+  if (entry.has("elements")) r.elements = at_least_one<std::uint64_t>(entry.at("elements"));
+  r.format = format_named(entry.has("format") ? entry.at("format").string() : "f32");
+  if (r.format == nullptr) entry.at("format").fail("f64, f32, f16, bf16, e4m3, e5m2, i32 or i8");
+  if (r.how == corruption::nan && r.format->nan == 0) entry.at("format").fail("an integer is never NaN");
+}
+
 rule rule_from(const json_cursor& entry) {
   std::array<std::string_view, rule_keys.size()> known;
   std::transform(rule_keys.begin(), rule_keys.end(), known.begin(),
                  [](const auto& key) { return key.first; });
   entry.only(known);
   rule r;
+  const bool is_text = entry.has("fail");
+  if (is_text) {
+    for (const char* key : {"function", "return", "skip", "hits", "pattern", "stack", "force"})
+      if (entry.has(key)) entry.at(key).fail("\"fail\" says that already");
+    try {
+      r = rule_from_text(entry.at("fail").string());
+    } catch (const input_error& error) {
+      entry.at("fail").fail(error.what());
+    }
+  }
   if (entry.has("force")) r.force = entry.at("force").boolean();
   if (entry.has("function")) r.function = entry.at("function").string();
   r.of = library_of(r.function);
 
   std::string code;
-  int effects = 0;
+  int effects = is_text ? 1 : 0;
   const auto takes = [&](const char* key, effect does) {
     if (!entry.has(key)) return false;
     ++effects;
@@ -305,6 +369,9 @@ rule rule_from(const json_cursor& entry) {
     entry.at("hide").fail("only true means something here");
   if (takes("log", effect::log) && !entry.at("log").boolean())
     entry.at("log").fail("only true means something here");
+  if (takes("spin", effect::spin) && !entry.at("spin").boolean())
+    entry.at("spin").fail("only true means something here");
+  takes("corrupt", effect::corrupt);
   if (entry.has("kernel")) {
     ++effects;
     const auto kernel = entry.at("kernel").string();
@@ -313,13 +380,14 @@ rule rule_from(const json_cursor& entry) {
   }
   if (effects != 1)
     entry.fail(
-        "a rule does one of: return, drop_call, delay_ms, kernel, driver_version, hide, budget_bytes, log");
+        "a rule does one of: return (or fail), drop_call, delay_ms, spin, corrupt, kernel, driver_version, "
+        "hide, budget_bytes, log");
 
   if (r.does == effect::budget) {
     if (!r.function.empty())
       entry.at("function").fail("a budget is of all that allocates: leave the function out");
-    for (const char* key :
-         {"skip", "hits", "every", "probability", "seed", "min_bytes", "max_bytes", "once_per", "stack"})
+    for (const char* key : {"skip", "hits", "every", "pattern", "probability", "seed", "min_bytes",
+                            "max_bytes", "once_per", "stack"})
       if (entry.has(key)) entry.at(key).fail("a budget holds for every call: leave it out");
     r.function = "cuMem*";
   } else if (r.does == effect::driver_version && r.function.empty()) {
@@ -327,7 +395,7 @@ rule rule_from(const json_cursor& entry) {
   }
   if (r.function.empty()) entry.fail("\"function\" is missing");
   if (const auto why = unknown_function(r); !why.empty()) entry.at("function").fail(why);
-  if (r.does == effect::fail)
+  if (r.does == effect::fail && !is_text)
     r.code = code_of(r.of, code, [&](const std::string& what) { entry.at("return").fail(what); });
   if (r.does == effect::driver_version && r.function != "cuDriverGetVersion")
     entry.at("function").fail("only cuDriverGetVersion tells a driver_version");
@@ -365,6 +433,8 @@ rule rule_from(const json_cursor& entry) {
   }
   if (entry.has("caller")) r.caller = entry.at("caller").string();
   if (entry.has("process")) r.process = entry.at("process").string();
+  if (entry.has("pid")) r.pid = at_least_one<int>(entry.at("pid"));
+  if (entry.has("began_before")) r.began_before = entry.at("began_before").number();
   if (entry.has("environment"))
     for (const auto& name : entry.at("environment").keys())
       r.environment.emplace_back(name, entry.at("environment").at(name).string());
@@ -377,14 +447,21 @@ rule rule_from(const json_cursor& entry) {
   if (entry.has("skip")) r.skip = entry.at("skip").unsigned_integer();
   if (entry.has("hits")) r.hits = at_least_one<std::uint64_t>(entry.at("hits"));
   if (entry.has("every")) r.every = at_least_one<std::uint64_t>(entry.at("every"));
+  if (entry.has("pattern")) {
+    r.pattern = entry.at("pattern").string();
+    if (!is_pattern(r.pattern)) entry.at("pattern").fail(about_pattern);
+    for (const char* key : {"every", "probability"})
+      if (entry.has(key)) entry.at(key).fail("the pattern says which calls");
+  }
   if (entry.has("seed")) r.seed = entry.at("seed").unsigned_integer();
   if (entry.has("probability")) {
     r.probability = entry.at("probability").number();
     if (!(r.probability > 0 && r.probability <= 1)) entry.at("probability").fail("above 0, and at most 1");
   }
+  take_result(entry, r);
   refuse_what_never_holds(entry, r);
   if (const auto why = refusal(r); !why.empty())
-    entry.at(r.does == effect::drop ? "function" : "return").fail(why);
+    entry.at(is_text ? "fail" : r.does == effect::fail ? "return" : "function").fail(why);
   return r;
 }
 
@@ -392,8 +469,9 @@ rule rule_from(const json_cursor& entry) {
 bool decides_all(const rule& r) {
   const bool decides = r.does == effect::fail || (r.does == effect::drop && !is_glob(r.function));
   return decides && !r.once_per_stack && !r.at_stack && r.except.empty() && r.caller.empty() &&
-         r.process.empty() && r.environment.empty() && !r.thread && !r.device && !r.sized && r.skip == 0 &&
-         r.every == 1 && r.hits == std::numeric_limits<std::uint64_t>::max() && r.probability >= 1;
+         r.process.empty() && r.environment.empty() && !r.pid && !r.began_before && r.pattern.empty() &&
+         !r.thread && !r.device && !r.sized && r.skip == 0 && r.every == 1 &&
+         r.hits == std::numeric_limits<std::uint64_t>::max() && r.probability >= 1;
 }
 
 void refuse_rules_behind_others(const rule_set& set) {
@@ -410,17 +488,22 @@ void refuse_rules_behind_others(const rule_set& set) {
     }
 }
 
+const double this_program_began = [] {  // libcufault.so is loaded with it
+  timespec now{};
+  clock_gettime(CLOCK_REALTIME, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) / 1e9;
+}();
+
 constexpr std::uint64_t golden = 0x9e3779b97f4a7c15;
 
-/// Distributes evenly over 64 bits, reproducibly for a seed and n (the finaliser of SplitMix64).
-std::uint64_t scattered(std::uint64_t x) {
+}  // namespace
+
+std::uint64_t scattered(std::uint64_t x) {  // the finaliser of SplitMix64
   x += golden;
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
   x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
   return x ^ (x >> 31);
 }
-
-}  // namespace
 
 bool is_host_function(std::string_view name) {
   return std::find(host_functions.begin(), host_functions.end(), name) != host_functions.end();
@@ -462,6 +545,7 @@ bool is_for_function(const rule& r, const function_name& name) {
   if (!matches_function(r.function, name)) return false;
   const auto is_this = [&](std::string_view other) { return matches_function(other, name); };
   if (std::any_of(r.except.begin(), r.except.end(), is_this)) return false;
+  if (r.does == effect::corrupt) return result_place_of(name.base()) != nullptr;
   if (r.of != nullptr) return r.does != effect::drop || can_be_dropped(*r.of, name);
   if (r.does == effect::drop) return can_be_dropped(name);
   return r.does != effect::fail || r.force || can_return(name, r.code);
@@ -497,6 +581,8 @@ bool matches_process(const rule& r, std::initializer_list<std::string_view> prog
 }
 
 bool holds_for_any_caller(const rule& r, const call_facts& call) {
+  if (r.pid && *r.pid != getpid()) return false;
+  if (r.began_before && this_program_began >= *r.began_before) return false;
   if (r.sized && !(call.bytes && *call.bytes >= r.min_bytes && *call.bytes <= r.max_bytes)) return false;
   if (r.thread && *r.thread != call.thread) return false;
   return !r.device || r.device == call.device;
@@ -509,6 +595,14 @@ bool holds_for(const rule& r, const call_facts& call) {
 bool acts_on(const rule& r, std::uint64_t n, std::uint64_t stream) {
   if (n <= r.skip) return false;
   const auto later = n - r.skip;
+  if (!r.pattern.empty()) {
+    const auto marked = [&](std::size_t end) {
+      const auto head = std::string_view(r.pattern).substr(0, end);
+      return static_cast<std::uint64_t>(std::count(head.begin(), head.end(), 'X'));
+    };
+    const auto rounds = (later - 1) / r.pattern.size(), at = (later - 1) % r.pattern.size();
+    return r.pattern[at] == 'X' && rounds * marked(r.pattern.size()) + marked(at) < r.hits;
+  }
   if (later % r.every != 0) return false;
   if (r.probability >= 1) return later / r.every <= r.hits;
   return static_cast<double>(scattered((r.seed + stream * golden) ^ scattered(n)) >> 11) * 0x1p-53 <
@@ -531,8 +625,8 @@ std::string rules_help() {
       "can hold:\n";
   for (const auto& [key, what] : rule_keys) help += fmt::format("  {:<15} {}\n", key, what);
   help += fmt::format(
-      "It does one of return, drop_call, delay_ms, kernel, driver_version, hide, budget_bytes, log. Host "
-      "functions: "
+      "It does one of return (or fail), drop_call, delay_ms, spin, corrupt, kernel, driver_version, hide, "
+      "budget_bytes, log. Host functions: "
       "{}.\n"
       "Libraries: {}; a function belongs to the one that its name, or that of a glob, begins with; those "
       "that "
@@ -544,9 +638,9 @@ std::string rules_help() {
 rule rule_from_text(std::string_view text) {
   const auto fail = [&](std::string_view what) {
     const known_library* of = library_of(text);
-    throw input_error(fmt::format("--fail {}: {}; expected FUNCTION[@STACK][:N[+]]=CODE, for example {}",
-                                  one_line(text), one_line(what),
-                                  of != nullptr ? of->example : "cuMemAlloc_v2:3=OUT_OF_MEMORY"));
+    throw input_error(fmt::format(
+        "--fail {}: {}; expected FUNCTION[@STACK][:N[+]|:PATTERN]=CODE, for example {}", one_line(text),
+        one_line(what), of != nullptr ? of->example : "cuMemAlloc_v2:3=OUT_OF_MEMORY"));
   };
   const auto equals = text.find('=');
   if (equals == std::string_view::npos) fail("no '='");
@@ -555,14 +649,18 @@ rule rule_from_text(std::string_view text) {
   if (const auto colon = function.find(':'); colon != std::string_view::npos) {
     auto number = function.substr(colon + 1);
     function = function.substr(0, colon);
-    const bool later = number.ends_with('+');
-    if (later) number.remove_suffix(1);
-    std::uint64_t n = 0;
-    const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), n);
-    if (error != std::errc{} || end != number.data() + number.size() || n == 0)
-      fail("N is a number from 1 on");
-    r.skip = n - 1;
-    if (!later) r.hits = 1;
+    if (is_pattern(number)) {
+      r.pattern = number;
+    } else {
+      const bool later = number.ends_with('+');
+      if (later) number.remove_suffix(1);
+      std::uint64_t n = 0;
+      const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), n);
+      if (error != std::errc{} || end != number.data() + number.size() || n == 0)
+        fail("N is a number from 1 on, or a pattern as XOOXO");
+      r.skip = n - 1;
+      if (!later) r.hits = 1;
+    }
   }
   if (const auto at = function.find('@'); at != std::string_view::npos) {
     r.at_stack = stack_from(function.substr(at + 1));

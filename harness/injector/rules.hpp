@@ -3,6 +3,7 @@
 #pragma once
 
 #include "harness/injector/library_functions.hpp"
+#include "harness/injector/results.hpp"
 #include "reports/base/json_input.hpp"
 
 #include <chrono>
@@ -28,6 +29,16 @@ enum class effect {
   budget,          ///< device allocations beyond `budget` bytes fail, and cuMemGetInfo agrees
   log,             ///< nothing, but a line of the log for each matching call
   drop,            ///< the call is not made, and says SUCCESS
+  spin,            ///< it does not come before the rule ends
+  corrupt,         ///< elements of its result are changed after it
+};
+
+/// How `corrupt` changes a result. Places and bits are drawn by `seed` and the number of the call.
+enum class corruption : std::uint8_t {
+  bit,      ///< one bit of one element
+  element,  ///< one element: any other bits, but no infinity and no NaN
+  nan,      ///< one element is NaN
+  tile,     ///< a tile of up to 16 by 16 elements, each as `element`
 };
 
 /// Facts of a call that rules can test.
@@ -52,12 +63,18 @@ struct rule {
   int driver_version = 0;
   bool after = false;   ///< the call is made, and its caller told otherwise
   bool sticky = false;  ///< later calls in the same context return `code` too
+  corruption how = corruption::bit;
+  std::optional<unsigned> argument{};     ///< of a kernel, from 0: the pointer to its result
+  std::uint64_t elements = 0;             ///< that this result has
+  const number_format* format = nullptr;  ///< of these
 
   std::string
       caller;  ///< "" any, "application", "cublas", "cublasLt", "other", or a glob of the library's file name
   std::string process;  ///< "" any, or a glob of the program's file name
   std::vector<std::pair<std::string, std::string>>
       environment;  ///< variables of the process, and globs of their values
+  std::optional<int> pid;
+  std::optional<double> began_before;  ///< seconds since 1970: programs that were started before
   std::optional<unsigned> thread;
   std::optional<int> device;
   std::uint64_t min_bytes = 0;
@@ -73,6 +90,7 @@ struct rule {
   std::uint64_t skip = 0;                                          ///< calls that are let through first
   std::uint64_t hits = std::numeric_limits<std::uint64_t>::max();  ///< it acts so often
   std::uint64_t every = 1;
+  std::string pattern;  ///< "XOOXO": it acts on calls with an X; at its end it begins again
   double probability = 1;
   std::uint64_t seed = 0;
 
@@ -94,8 +112,8 @@ rule_set rules_from(const json_cursor& top);
 std::string why_refused(const rule& r);
 /// Help for the keys that rules_from accepts, one line each.
 std::string rules_help();
-/// Parses FUNCTION[@STACK][:N[+]]=CODE: the N-th call fails; with + all later calls fail too; without N every call. With STACK only calls
-/// of that call stack count. Throws input_error.
+/// Parses FUNCTION[@STACK][:N[+]|:PATTERN]=CODE: the N-th call fails; with + all later calls fail too; without N every call, or those with an
+/// X in the pattern. With STACK only calls of that call stack count. Throws input_error.
 rule rule_from_text(std::string_view text);
 /// Parses the variables: CUFAULT_RULES is a file, or JSON if it begins with '{'; CUFAULT_FAIL holds texts for rule_from_text, separated by
 /// spaces. Either may be empty. Throws input_error.
@@ -128,5 +146,7 @@ bool holds_for_any_caller(const rule& r, const call_facts& call);
 /// True if the rule acts on the n-th matching call, counted from 1. For a rule with a probability, the caller counts `hits`. Rules with one
 /// seed but different streams draw independently.
 bool acts_on(const rule& r, std::uint64_t n, std::uint64_t stream);
+/// A number with its bits scattered evenly, the same each time.
+std::uint64_t scattered(std::uint64_t x);
 
 }  // namespace cufault::injector

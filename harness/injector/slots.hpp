@@ -117,6 +117,12 @@ void keep_sticky_errors_of(state& w, const std::map<const active_rule*, const ac
 void add_unwrapped(state& w, const char* function);
 bool is_thunk(const void* address);
 
+// ---- corrupt.cpp ----
+
+/// Changes the result of the successful call as the rule says, and tells what. Returns why that cannot be, or "".
+std::string corrupt_result(const slot& s, const rule& r, const call_frame& frame, std::uint64_t call,
+                           corrupted& told);
+
 // ---- last_error.cpp ----
 
 /// True if any thread has an error: then calls that report it go through begin_call.

@@ -34,7 +34,18 @@ struct nvml::library {
   int (*driver_version)(char*, unsigned) = nullptr;
   int (*device_by_uuid)(const char*, device_handle*) = nullptr;
   int (*memory)(device_handle, memory_counts*) = nullptr;
+  int (*count)(unsigned*) = nullptr;
+  int (*device_by_index)(unsigned, device_handle*) = nullptr;
   std::array<int (*)(device_handle, unsigned*, process_memory*), 2> processes{};
+
+  /// The `kind`-th list of processes of a GPU.
+  void add_users(device_handle device, std::size_t kind, std::set<unsigned>& pids) const {
+    std::array<process_memory, 256> found{};
+    unsigned all = found.size();
+    if (processes[kind] == nullptr || processes[kind](device, &all, found.data()) != 0) return;
+    for (const process_memory& p : std::span(found).first(std::min<std::size_t>(all, found.size())))
+      pids.insert(p.pid);
+  }
 };
 
 nvml::nvml() {
@@ -54,6 +65,8 @@ nvml::nvml() {
     // Missing in older drivers.
     bind(l->processes[0], "nvmlDeviceGetComputeRunningProcesses_v3");
     bind(l->processes[1], "nvmlDeviceGetGraphicsRunningProcesses_v3");
+    bind(l->count, "nvmlDeviceGetCount_v2");
+    bind(l->device_by_index, "nvmlDeviceGetHandleByIndex_v2");
     library_ = std::move(l);
   } else {
     dlclose(l->handle);
@@ -84,13 +97,19 @@ std::set<unsigned> nvml::users(const std::string& gpu_uuid) const {
   std::set<unsigned> pids;
   device_handle device = nullptr;
   if (!library_ || library_->device_by_uuid(gpu_uuid.c_str(), &device) != 0) return pids;
-  for (auto* const ask : library_->processes) {
-    std::array<process_memory, 256> found{};
-    unsigned count = found.size();
-    if (ask == nullptr || ask(device, &count, found.data()) != 0) continue;
-    for (const process_memory& p : std::span(found).first(std::min<std::size_t>(count, found.size())))
-      pids.insert(p.pid);
-  }
+  for (const std::size_t kind : {0, 1}) library_->add_users(device, kind, pids);
+  return pids;
+}
+
+std::set<unsigned> nvml::compute_users() const {
+  std::set<unsigned> pids;
+  unsigned all = 0;
+  if (!library_ || library_->count == nullptr || library_->device_by_index == nullptr ||
+      library_->count(&all) != 0)
+    return pids;
+  device_handle device = nullptr;
+  for (unsigned i = 0; i < all; ++i)
+    if (library_->device_by_index(i, &device) == 0) library_->add_users(device, 0, pids);
   return pids;
 }
 

@@ -25,6 +25,7 @@ class nvml {
       const std::string& gpu_uuid) const;  ///< by all processes together
   /// Processes with a compute or graphics context on the GPU.
   [[nodiscard]] std::set<unsigned> users(const std::string& gpu_uuid) const;
+  [[nodiscard]] std::set<unsigned> compute_users() const;  ///< with a compute context, on any GPU
 
  private:
   struct library;

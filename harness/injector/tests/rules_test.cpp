@@ -4,12 +4,15 @@
 
 #include "harness/injector/chrome_trace.hpp"
 #include "harness/injector/counts_reader.hpp"
+#include "harness/injector/replay.hpp"
 #include "harness/system/temporary_folder.hpp"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
+
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -52,7 +55,7 @@ TEST(rules, that_mean_nothing_are_refused_in_words_that_say_why) {
       EXPECT_THAT(rules_refusal(given), HasSubstr(said)) << given;
     ++count;
   }
-  EXPECT_EQ(count, 78);
+  EXPECT_EQ(count, 103);
 }
 
 TEST(rules, match_a_name_with_and_without_its_suffixes) {
@@ -141,6 +144,100 @@ TEST(rules, hold_for_one_call_stack) {
           R"({"function": "cuInit", "stack": "00f3a0c4d5e6f708", "then_any_stack": true, "return": "UNKNOWN"})")
           .rules.at(0)
           .then_any_stack);
+}
+
+TEST(rules, act_where_a_pattern_has_an_x) {
+  const auto acts = [](const std::string& more) {
+    const rule r =
+        parsed(R"({"function": "cuInit", "return": "UNKNOWN", "pattern": "XOOXO")" + more + "}").rules.at(0);
+    std::string said;
+    for (std::uint64_t n = 1; n <= 12; ++n) said += acts_on(r, n, 0) ? 'X' : 'O';
+    return said;
+  };
+  EXPECT_EQ(acts(""), "XOOXOXOOXOXO");
+  EXPECT_EQ(acts(R"(, "skip": 2)"), "OOXOOXOXOOXO");
+  EXPECT_EQ(acts(R"(, "hits": 3)"), "XOOXOXOOOOOO");
+  EXPECT_EQ(rule_from_text("cuInit:XOOXO=UNKNOWN"),
+            parsed(R"({"function": "cuInit", "return": "UNKNOWN", "pattern": "XOOXO"})").rules.at(0));
+}
+
+TEST(rules, hold_in_one_process) {
+  const rule here =
+      parsed(R"({"fail": "cuInit:2=UNKNOWN", "pid": )" + std::to_string(getpid()) + "}").rules.at(0);
+  const rule other = parsed(R"({"fail": "cuInit:2=UNKNOWN", "pid": 1})").rules.at(0);
+  call_facts call;
+  call.function = "cuInit";
+  EXPECT_TRUE(holds_for(here, call));
+  EXPECT_FALSE(holds_for(other, call));
+  EXPECT_EQ(here.skip, 1U);
+  const auto before = [](const char* time) {
+    return parsed(std::string(R"({"fail": "cuInit=UNKNOWN", "began_before": )") + time + "}").rules.at(0);
+  };
+  EXPECT_TRUE(holds_for(before("32503680000.5"), call));
+  EXPECT_FALSE(holds_for(before("1"), call));
+}
+
+// ---- replay.cpp ----
+
+class replayed : public testing::Test {
+ protected:
+  /// Rules of a log of these lines, or why there are none.
+  std::string of(const std::string& lines) {
+    std::ofstream(folder.path() / "log") << lines;
+    try {
+      const std::string text = rules_of_log(folder.path() / "log");
+      static_cast<void>(rules_from(json_cursor{parse_json("replayed", text)}));
+      return text;
+    } catch (const input_error& error) {
+      return error.what();
+    }
+  }
+  static std::string began(int pid, const std::string& more = "") {
+    return fmt::format(R"({{"event": "began", "program": "/usr/bin/python3"{}, "pid": {}}})", more, pid) +
+           "\n";
+  }
+  static std::string injected(int pid, const std::string& more) {
+    return fmt::format(R"({{"event": "injected", "pid": {}, {}}})", pid, more) + "\n";
+  }
+  temporary_folder folder{"cufault-replay-"};
+};
+
+TEST_F(replayed, rules_act_on_the_same_calls) {
+  const std::string lost =
+      R"("function": "cuMemAlloc_v2", "call": 3, "did": "CUDA_ERROR_ILLEGAL_ADDRESS", "context": "0x1")";
+  const auto all = nlohmann::json::parse(of(
+      began(7, R"(, "environment": {"RANK": "2"})") + injected(7, lost) +
+      injected(7, R"("function": "cublasSgemm_v2", "call": 1, "did": {"corrupt": "bit", "seed": 5})") +
+      injected(7, R"("function": "cuStreamSynchronize", "call": 9, "did": "spins")") +
+      injected(7, R"("function": "cuMemFree_v2", "call": 2, "did": "dropped")") +
+      injected(
+          7, R"("function": "ncclAllReduce", "call": 4, "did": "ncclRemoteError", "really": "ncclSuccess")") +
+      R"({"event": "sticky", "function": "cuMemFree_v2", "pid": 7})" + "\n"))["rules"];
+  ASSERT_EQ(all.size(), 5U);
+  EXPECT_EQ(all[0],
+            nlohmann::json::parse(
+                R"({"function": "cuMemAlloc_v2", "skip": 2, "hits": 1, "return": "CUDA_ERROR_ILLEGAL_ADDRESS",
+    "sticky": true, "force": true, "process": "python3", "environment": {"RANK": "2"}})"));
+  EXPECT_EQ(all[1]["corrupt"], "bit");
+  EXPECT_EQ(all[1]["seed"], 5);
+  EXPECT_EQ(all[2]["spin"], true);
+  EXPECT_EQ(all[3]["drop_call"], true);
+  EXPECT_EQ(all[4]["when"], "after");
+}
+
+TEST_F(replayed, what_cannot_be_is_refused) {
+  const std::string fails = R"("function": "cuInit", "call": 1, "did": "CUDA_ERROR_UNKNOWN")";
+  EXPECT_THAT(of(began(7)), HasSubstr("0 injections"));
+  EXPECT_THAT(of("words\n"), HasSubstr("0 injections"));
+  EXPECT_THAT(of(began(7) + injected(7, R"("function": "cuInit", "did": "hidden", "call": 0)")),
+              HasSubstr("without the number of its call"));
+  EXPECT_THAT(of(began(7) + injected(7, R"("function": "cuInit", "call": 1)")),
+              HasSubstr("no log of the injector"));
+  EXPECT_THAT(of(began(7) + began(8) + injected(7, fails) + injected(8, fails)),
+              HasSubstr("python3 acted in processes 7 and 8"));
+  const std::string first = R"(, "environment": {"RANK": "0"})", second = R"(, "environment": {"RANK": "1"})";
+  EXPECT_THAT(of(began(7, first) + began(8, second) + injected(7, fails) + injected(8, fails)),
+              testing::StartsWith("{"));
 }
 
 // ---- library_functions.cpp ----

@@ -33,8 +33,14 @@ class Rule(TypedDict, total=False):
     """
 
     function: str
+    fail: str
     drop_call: bool
     delay_ms: int
+    spin: bool
+    corrupt: str
+    argument: int
+    elements: int
+    format: str
     kernel: str
     driver_version: int
     hide: bool
@@ -45,6 +51,8 @@ class Rule(TypedDict, total=False):
     caller: str
     process: str
     environment: dict[str, str]
+    pid: int
+    began_before: float
     thread: int
     device: int
     min_bytes: int
@@ -52,6 +60,7 @@ class Rule(TypedDict, total=False):
     skip: int
     hits: int
     every: int
+    pattern: str
     once_per: str
     stack: bool | str
     then_any_stack: bool
@@ -68,7 +77,7 @@ class Injection:
     """With its version: ``"cuMemAlloc_v2"``."""
     ordinal: int
     """Which call of those that the rule holds for, from 1."""
-    did: str | dict[str, int]
+    did: str | dict[str, int | str]
     """The code that was returned (``"CUDA_ERROR_OUT_OF_MEMORY"``), or what else was done: ``"dropped"``, ``{"delay_ms": 5}``."""
     caller: str
     """File name of the library that called."""

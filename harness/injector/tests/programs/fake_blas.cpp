@@ -19,6 +19,10 @@ BLAS int cublasCreate_v2(void** handle) {
   *handle = &one;
   return 0;
 }
+BLAS int cublasGetStream_v2(void*, void** stream) {
+  *stream = nullptr;
+  return 0;
+}
 BLAS int cublasGetVersion_v2(void*, int* version) {
   *version = FAKE_MAJOR;
   return 0;

@@ -187,6 +187,28 @@ DRIVER int cuMemcpyHtoD_v2(std::uint64_t to, const void* from, std::size_t bytes
   return 0;
 }
 
+DRIVER int cuMemcpyDtoH_v2(void* to, std::uint64_t from, std::size_t bytes) {
+  std::memcpy(to, reinterpret_cast<const void*>(from), bytes);  // NOLINT(performance-no-int-to-ptr)
+  return 0;
+}
+DRIVER int cuMemcpyHtoDAsync_v2(std::uint64_t to, const void* from, std::size_t bytes, void*) {
+  return cuMemcpyHtoD_v2(to, from, bytes);
+}
+DRIVER int cuMemcpyDtoHAsync_v2(void* to, std::uint64_t from, std::size_t bytes, void*) {
+  return cuMemcpyDtoH_v2(to, from, bytes);
+}
+DRIVER int cuStreamSynchronize(void*) {
+  return 0;
+}
+DRIVER int cuStreamQuery(void*) {
+  return 0;
+}
+/// FAKE_CAPTURES: each stream is.
+DRIVER int cuStreamIsCapturing(void*, int* status) {
+  *status = std::getenv("FAKE_CAPTURES") != nullptr ? 1 : 0;
+  return 0;
+}
+
 DRIVER int cuCtxGetDevice(int* found) {
   *found = device;
   return 0;
