@@ -71,7 +71,18 @@ def children() -> set[int]:
     return found
 
 
-def _end_tree(leader: subprocess.Popen[bytes]) -> None:
+def adopt_orphans() -> None:
+    """What a child leaves behind becomes a child of this process."""
+    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def wait(stop: int, seconds: float) -> None:
+    """Throws Interrupted where `stop` can be read meanwhile."""
+    if select.select([stop], [], [], seconds)[0]:
+        raise Interrupted
+
+
+def end_tree(leader: subprocess.Popen[bytes]) -> None:
     """What a process leaves behind is ours, as we are its subreaper, and what that leaves behind once it is gone."""
     try:
         os.killpg(leader.pid, signal.SIGKILL)
@@ -86,7 +97,7 @@ def _end_tree(leader: subprocess.Popen[bytes]) -> None:
 
 def run(argv: Sequence[str | Path], timeout: float, stop: int, changes: Mapping[str, str] = {}, keep: int = 4 << 20) -> Ended:
     """In a process group of its own, with nothing on standard input. None of what this process started is left. `changes` of the environment: an empty value unsets. Throws Interrupted where `stop` can be read."""
-    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    adopt_orphans()
     environment = {name: value for name, value in {**os.environ, **changes}.items() if value or name not in changes}
     how, deadline, stops = "", time.monotonic() + timeout, [stop] if stop >= 0 else []
     try:
@@ -119,7 +130,7 @@ def run(argv: Sequence[str | Path], timeout: float, stop: int, changes: Mapping[
                     how = "its timeout"
                     break
         finally:
-            _end_tree(process)
+            end_tree(process)
         take(list(streams))  # nobody of them writes any more
         code = process.returncode
         out, err = (kept.all() for kept in streams.values())

@@ -1,0 +1,115 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+# SPDX-License-Identifier: Apache-2.0
+"""usage: drilled_server.py PORT WHAT_IT_DOES...
+
+What cufault drill is tried on: GET /work multiplies on the GPU and answers the product, GET /health says how it is. By default with the stand-ins of the injector's tests; `torch`: with PyTorch.
+
+  exits       ends where its GPU fails
+  unhealthy   goes on, and /health says 503 then
+  zombie      goes on, and /health says 200
+  execs       becomes itself anew
+  supervised  a process that starts another one, which `exits`, whenever that has ended
+  daemon      goes into the background
+  deaf        ignores SIGTERM
+  never       /health says 503 from the beginning
+  hangs       no request to /work is ever answered
+  varies      each answer is another"""
+import ctypes
+import http.server
+import itertools
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+
+class Stand_ins:
+    def __init__(self):
+        self.driver = ctypes.CDLL('libcuda.so.1')
+        self.blas = ctypes.CDLL('libcublas.so.13')
+        self.call('cuInit', 0)
+        self.call('cuMemAlloc_v2', ctypes.byref(ctypes.c_uint64()), ctypes.c_size_t(64))
+
+    def call(self, name, *arguments):
+        if code := getattr(self.driver, name)(*arguments):
+            raise RuntimeError(f'{name} returned {code}')
+
+    def product(self):
+        there, here = ctypes.c_float(), ctypes.c_float(41)
+        self.call('cuMemcpyHtoD_v2', ctypes.c_uint64(ctypes.addressof(there)), ctypes.byref(here), ctypes.c_size_t(4))
+        if code := self.blas.cublasSgemm_v2(None, 0, 0, 1, 1, 1, None, None, 1, None, 1, None, ctypes.byref(there), 1):
+            raise RuntimeError(f'cublasSgemm returned {code}')
+        self.call('cuStreamSynchronize', None)
+        memory = ctypes.c_uint64()
+        self.call('cuMemAlloc_v2', ctypes.byref(memory), ctypes.c_size_t(64))
+        self.call('cuMemFree_v2', memory)
+        return there.value
+
+
+class Torch:
+    def __init__(self):
+        import torch
+        self.torch, self.ones = torch, torch.ones(64, 64, device='cuda')
+
+    def product(self):
+        product = (self.ones @ self.ones).sum().item()
+        self.torch.cuda.empty_cache()
+        return product
+
+
+def serve(port, does):
+    well, numbers, lock = ['never' not in does], itertools.count(), threading.Lock()
+    gpu = Torch() if 'torch' in does else Stand_ins()
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            code, text = (200 if well[0] else 503), 'health'
+            if self.path == '/work':
+                code, text = self.work()
+            self.send_response(code)
+            self.end_headers()
+            self.wfile.write(text.encode())
+
+        def work(self):
+            if 'hangs' in does:
+                time.sleep(1000)
+            try:
+                with lock:
+                    return 200, f'{gpu.product()}' + (f' {next(numbers)}' if 'varies' in does else '')
+            except RuntimeError as error:
+                print(error, file=sys.stderr, flush=True)
+                if 'exits' in does:
+                    os._exit(3)
+                if 'execs' in does:
+                    os.execv(sys.executable, [sys.executable, *sys.argv])
+                well[0] = 'unhealthy' not in does
+                return 500, f'{error}'
+
+        def log_message(self, *_):
+            pass
+
+    with http.server.ThreadingHTTPServer(('127.0.0.1', port), Handler) as server:
+        print('serves', flush=True)
+        server.serve_forever()
+
+
+def main():
+    port, does = int(sys.argv[1]), sys.argv[2:]
+    if 'deaf' in does:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    if 'supervised' in does:
+        while True:
+            subprocess.run([sys.executable, *sys.argv[:2], 'exits', *({'torch'} & {*does})], check=False)
+            time.sleep(0.3)
+    if 'daemon' in does:
+        if os.fork():
+            os._exit(0)
+        os.setsid()
+    serve(port, does)
+
+
+if __name__ == '__main__':
+    main()
