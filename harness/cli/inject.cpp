@@ -54,16 +54,6 @@ constexpr int exit_too_few = 3;
                     errno == ENOENT ? exit_not_found : exit_not_executable);
 }
 
-/// Why no program of the command loaded the injector.
-std::string why_not_loaded(const std::string& command) {
-  const auto program = program_of(this_machine(), command);
-  struct stat is {};
-  if (program && program->elf.needed.empty()) return "it is linked statically";
-  if (program && stat(program->file.c_str(), &is) == 0 && (is.st_mode & (S_ISUID | S_ISGID)) != 0)
-    return "it is setuid";
-  return "is it linked statically or setuid, or LD_PRELOAD taken away?";
-}
-
 std::string why_never_acted(const injector::rule& r, const injector::counted& counts) {
   const bool of_runtime = r.of != nullptr && r.of == injector::library_named("cudart");
   bool any_of_library = false;
@@ -86,7 +76,10 @@ std::string why_never_acted(const injector::rule& r, const injector::counted& co
            "the driver's function, as cuMemAlloc_v2, or link with -cudart shared";
   if (most == 0)
     return fmt::format("{} was never called{}", r.function,
-                       counts.calls.empty()
+                       counts.preload_removed
+                           ? "; a process took LD_PRELOAD from its environment, so that what it started did "
+                             "not load the injector"
+                       : counts.calls.empty()
                            ? ", and no other call was seen: programs that are linked statically or "
                              "setuid, or without LD_PRELOAD, do not load the injector"
                            : "");
@@ -193,6 +186,15 @@ const register_command inject_here{
     "inject", add_inject, first(section::does_it_survive, 1), {needs::cuda_header}};
 
 }  // namespace
+
+std::string why_not_loaded(const std::string& command) {
+  const auto program = program_of(this_machine(), command);
+  struct stat is {};
+  if (program && program->elf.needed.empty()) return "it is linked statically";
+  if (program && stat(program->file.c_str(), &is) == 0 && (is.st_mode & (S_ISUID | S_ISGID)) != 0)
+    return "it is setuid";
+  return "is it linked statically or setuid, or LD_PRELOAD taken away?";
+}
 
 void put(const char* name, const std::string& value) {
   if (setenv(name, value.c_str(), 1) != 0)

@@ -31,6 +31,8 @@ struct inject_arguments {
 [[gnu::weak]] std::vector<std::string> injectable_libraries();  ///< what --library takes
 /// Each once. Throws usage_error for one that there is not, or whose functions are not known.
 std::set<std::string> libraries_asked_for(const std::vector<std::string>& names);
+/// Why no program of the command loaded what was preloaded, as far as it can be seen.
+std::string why_not_loaded(const std::string& command);
 /// LD_PRELOAD of a command under the injector: behind what is preloaded already, a profiler's library, say. `libraries`: whose
 /// functions rules are for. Throws usage_error.
 std::string preload_with_injector(bool host, const std::vector<std::string>& libraries = {});

@@ -20,14 +20,15 @@ struct sweep_arguments {
 };
 
 struct program_sweep_arguments {
-  std::vector<std::string> command;       ///< never empty
-  std::vector<std::string> libraries;     ///< "cublas": whose calls are failed; none: the driver's
-  std::string depth = "thin", ok;         ///< ok: a shell command; empty for none
+  std::vector<std::string> command;    ///< never empty
+  std::vector<std::string> libraries;  ///< "cublas": whose calls are failed; none: the driver's
+  std::string depth = "thin";
+  std::vector<std::string> unacceptable;  ///< outcomes; none: those by default
   std::optional<double> timeout, budget;  ///< seconds
   std::pair<int, int> shard{1, 1};
   std::filesystem::path record, resume;  ///< one of them at most
-  int jobs = 1;
-  bool json = false;
+  int jobs = 0;                          ///< 0: by memory
+  bool pairs = false, anew = false, json = false;
 };
 
 /// Null in a build without CUDA.

@@ -25,11 +25,12 @@ constexpr const char* about_sweeping_a_program =
     "libraries; then it is run again with one call failed, each in turn. Each row is reported (exit code or "
     "output says that something failed), swallowed (as a clean run), crashed, hung, other_output (exit 0, "
     "other output), leaked (a process, shared memory or device memory is left behind) or not_reached, and "
-    "prints the line that repeats it. Crashes, hangs, other output and leaks are run again alone, three "
-    "times. Standard input is empty.\n"
-    "--ok is run by sh after each run, with CUFAULT_RUN_STDOUT and CUFAULT_RUN_STDERR (files of its output), "
-    "CUFAULT_RUN_EXIT (not set if it did not exit), CUFAULT_RUN_OUTCOME (clean: nothing failed) and "
-    "CUFAULT_RUN_FAILED (the call).\n"
+    "prints where the call is made and the line that repeats it. Crashes, hangs, other output and leaks are "
+    "run "
+    "again alone, three times. Standard input is empty.\n"
+    "The command stops at its first call that is seen, before CUDA begins, and forks a process for each row. "
+    "One row in ten is also run by the command started anew, and compared. Where it cannot fork (threads, "
+    "other processes, connections) or a row differs, the sweep says so and starts it anew for each row.\n"
     "Exit codes of a command's sweep: 0 nothing is left to inject, and all was acceptable; 1 a row was not; "
     "2 cufault could not sweep it: wrong use, or the command fails by itself; 3 all acceptable, but the "
     "budget left rows out or a call was not reached; 77 it calls no such function; 130 interrupted.\n"
@@ -101,16 +102,27 @@ void add_sweep(command_line& line) {
   sweep
       ->add_option(
           "--jobs,-j", said->jobs,
-          "so many runs of a command, or arms of operations, side by side (default: 1 for a command)")
+          "so many runs of a command, or arms of operations, side by side (default for a command: as many as "
+          "fit into free memory by what a clean run took, one for each processor at most)")
       ->check(CLI::Range(1, 1000))
       ->envname("CUFAULT_JOBS");
   const auto of_command = [&](CLI::Option* option) { of_commands.push_back(option->check(not_empty)); };
   of_commands.push_back(add_intercepted_libraries(
       sweep, said->program.libraries, "fail the calls of this library, in place of those of the driver"));
-  of_command(sweep
-                 ->add_option("--ok", said->program.ok,
-                              "a shell command that says by its exit code whether a run was acceptable")
-                 ->type_name("COMMAND"));
+  of_commands.push_back(
+      sweep
+          ->add_option("--unacceptable", said->program.unacceptable,
+                       "outcomes that are findings, in place of crashed,hung,other_output,leaked")
+          ->delimiter(',')
+          ->allow_extra_args(false)
+          ->type_name("OUTCOME,...")
+          ->check(CLI::IsMember({"reported", "swallowed", "crashed", "hung", "other_output", "leaked"})));
+  of_commands.push_back(sweep->add_flag("--pairs", said->program.pairs,
+                                        "behind each row one in which a call that followed the failed one "
+                                        "fails, too: first one that clean runs "
+                                        "do not make there, which handles the failure"));
+  of_commands.push_back(
+      sweep->add_flag("--anew", said->program.anew, "start the command anew for each row; fork nothing"));
   of_commands.push_back(
       add_seconds(sweep, "--timeout", said->program.timeout,
                   "of each run (default: 10 times the longer clean run, and 5 s at least)"));

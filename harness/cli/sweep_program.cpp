@@ -15,6 +15,7 @@
 #include "harness/system/process.hpp"
 #include "harness/system/temporary_folder.hpp"
 #include "reports/base/json_input.hpp"
+#include "reports/printers/table.hpp"
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -22,6 +23,7 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -46,6 +48,12 @@ using std::chrono::milliseconds;
 constexpr int exit_rows_left = 3;
 constexpr milliseconds clean_timeout{600'000}, least_timeout{5'000};
 constexpr int repetitions = 3;
+constexpr std::size_t one_compared_of = 10;  // in both ways: forked and started anew
+
+int processors() {
+  cpu_set_t allowed;
+  return sched_getaffinity(0, sizeof allowed, &allowed) == 0 ? CPU_COUNT(&allowed) : 1;
+}
 
 // ---- the sweep ----
 
@@ -57,7 +65,7 @@ class sweep {
     const auto libraries = libraries_asked_for(asked.libraries);
     libraries_ = {libraries.begin(), libraries.end()};
     command_.preload = preload_with_injector(false, libraries_);
-    command_.ok = asked.ok;
+    totals_.anew = asked.anew ? "--anew" : "";
     // Before the command runs: a path that cannot be written is not worth waiting for its clean runs.
     if (const fs::path& file = asked.record.empty() ? asked.resume : asked.record; !file.empty())
       journal_.open(file);
@@ -82,6 +90,14 @@ class sweep {
                  libraries_.empty() ? "the driver"
                                     : fmt::format("{} that could be seen; is the library linked statically?",
                                                   fmt::join(libraries_, " or ")));
+      if (preload_removed_)
+        fmt::print(std::cerr,
+                   "cufault: a process took LD_PRELOAD from its environment: what it started was not seen\n");
+      if (clean_.processes > 0)
+        fmt::print(std::cerr,
+                   "cufault: its first process ended and left {} running, which then ended with it: run it "
+                   "in the foreground\n",
+                   plural(static_cast<std::size_t>(clean_.processes), "process"));
       return exit_skipped;
     }
     begin_record();
@@ -106,9 +122,16 @@ class sweep {
     std::vector<run_seen> runs;
     const milliseconds timeout =
         asked_.timeout ? milliseconds(static_cast<long>(*asked_.timeout * 1000)) : clean_timeout;
-    for (int i = 0; i < 2; ++i) {
+    const auto run_once = [&] {
       runs.push_back(
           command_.run(rules_that_log_all(libraries_), "", timeout, folder_.path(), guard_.descriptor()));
+    };
+    for (int i = 0; i < 2; ++i) {
+      if (i == 0 && asked_.jobs == 0) {
+        jobs_ = runs_side_by_side(memory_taken_by(run_once), processors());
+      } else {
+        run_once();
+      }
       const process_result& p = runs.back().process;
       if (p.how != ending::exited || p.exit_code != 0)
         throw usage_error(
@@ -116,17 +139,15 @@ class sweep {
                         "would mean anything; {}",
                         ended(p), last_words(p.stderr_text)));
       if (runs.back().log.programs == 0)
-        throw usage_error(
-            "no program of the command loaded the injector; is it statically linked or setuid?");
+        throw usage_error("no program of the command loaded the injector: " +
+                          why_not_loaded(asked_.command[0]));
     }
     clean_ = agreed(runs[0], runs[1]);
+    preload_removed_ = runs[0].log.preload_removed;
     sites_ = compare(runs[0].log.sites, runs[1].log.sites);
     timeout_ = asked_.timeout
                    ? timeout
                    : std::max(least_timeout, milliseconds(static_cast<long>(10 * clean_.milliseconds)));
-    if (!command_.ok.empty() &&
-        !command_.accepts(runs[0].process, "clean", "", folder_.path(), guard_.descriptor()))
-      throw usage_error("--ok refuses the command's clean run, in which nothing fails");
     if (earlier_) take_sites_of_earlier();
   }
 
@@ -140,7 +161,7 @@ class sweep {
     if (h.command != asked_.command) refuse("command");
     if (h.libraries != libraries_) refuse("--library");
     if (h.depth != asked_.depth) refuse("--depth");
-    if (h.ok != asked_.ok) refuse("--ok");
+    if (h.unacceptable != asked_.unacceptable) refuse("--unacceptable");
     if (h.shard != static_cast<std::size_t>(asked_.shard.first) ||
         h.shards != static_cast<std::size_t>(asked_.shard.second))
       refuse("--shard");
@@ -160,7 +181,7 @@ class sweep {
     h.command = asked_.command;
     h.libraries = libraries_;
     h.depth = asked_.depth;
-    h.ok = asked_.ok;
+    h.unacceptable = asked_.unacceptable;
     h.timeout_seconds = static_cast<double>(timeout_.count()) / 1000;
     h.shard = static_cast<std::size_t>(asked_.shard.first);
     h.shards = static_cast<std::size_t>(asked_.shard.second);
@@ -263,7 +284,7 @@ class sweep {
   }
 
   [[nodiscard]] const row* row_of(const planned_call& call) const {
-    const auto found = rows_.find(fail_text(sites_[call.site].site, call.ordinal, call.code));
+    const auto found = rows_.find(name_of_row(sites_[call.site].site, call.ordinal, call.code, call.then));
     return found == rows_.end() ? nullptr : &found->second;
   }
 
@@ -274,33 +295,65 @@ class sweep {
   lanes& workers() {
     if (!workers_)
       workers_ = std::make_unique<lanes>(
-          static_cast<std::size_t>(asked_.jobs),
-          [this](const std::string& request, int stop) { return run_one(request, stop); });
+          static_cast<std::size_t>(jobs_),
+          [this](const std::string& request, int stop) { return run_one(request, stop); },
+          [this] { command_.end_forks(); });
     return *workers_;
   }
 
-  /// In a lane. Returns the row as a record has it, or what was wrong behind a '!'.
-  std::string run_one(const std::string& request, int stop) const {
+  /// In a lane. Returns a line on how it was run, and the row as a record has it; or what was wrong behind a '!'.
+  std::string run_one(const std::string& request, int stop) {
     try {
-      const auto asked = nlohmann::json::parse(request);
-      const planned_call call{asked["site"], asked["ordinal"], asked["code"]};
-      const call_site& site = sites_[call.site].site;
+      const auto asked = nlohmann::json::parse(request.substr(0, request.find('\n')));
+      const row wanted = read_row(std::string_view(request).substr(request.find('\n') + 1));
+      const planned_call call{asked["site"], wanted.ordinal, wanted.code, wanted.then};
       const fs::path scratch = folder_.path() / fmt::format("{}", getpid());
       fs::create_directories(scratch);
-      const std::string fail = fail_text(site, call.ordinal, call.code);
-      const run_seen seen = command_.run(rules_that_log_memory(), fail, timeout_, scratch, stop);
-      row r = judged(site, call, seen, clean_);
-      if (!command_.ok.empty() && r.came_to != outcome::not_reached)
-        r.acceptable = command_.accepts(seen.process, name_of(r.came_to), fail, scratch, stop);
-      return line_of(r, asked_.command);
+      const std::string rules =
+          asked_.pairs && !call.then ? rules_that_log_all(libraries_) : rules_that_log_memory();
+      const auto row_of = [&](const run_seen& seen) { return judged_here(wanted.site, call, seen, stop); };
+      std::string differs;
+      std::optional<row> forked, anew;
+      if (asked["forks"])
+        if (const auto seen = command_.run_forked(rules, wanted.name(), timeout_, scratch, stop))
+          forked = row_of(*seen);
+      const auto run_anew = [&] {
+        return row_of(command_.run(rules, wanted.name(), timeout_, scratch, stop));
+      };
+      if (!forked || asked["compares"]) anew = run_anew();
+      // A program that does not do the same each time says nothing of forks.
+      if (forked && anew && !same_result(*forked, *anew) && same_result(*anew, run_anew()))
+        differs = fmt::format("{} came to {} ({}) in a forked process, and to {} ({}) anew", wanted.name(),
+                              name_of(forked->came_to), forked->ended, name_of(anew->came_to), anew->ended);
+      row& found = anew ? *anew : *forked;
+      found.forked = !anew;
+      const nlohmann::json beside{{"compared", forked && anew},
+                                  {"anew", differs.empty() ? command_.why_anew() : differs}};
+      return beside.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace) + '\n' +
+             line_of(found, asked_.command);
     } catch (const std::exception& error) {
       return std::string("!") + error.what();
     }
   }
 
-  void ask(std::size_t lane, const planned_call& call) {
-    workers().ask(lane,
-                  nlohmann::json{{"site", call.site}, {"ordinal", call.ordinal}, {"code", call.code}}.dump());
+  row judged_here(const call_site& site, const planned_call& call, const run_seen& seen, int stop) const {
+    row r = judged(site, call, seen, clean_);
+    if (!asked_.unacceptable.empty())
+      r.acceptable = std::ranges::find(asked_.unacceptable, name_of(r.came_to)) == asked_.unacceptable.end();
+    r.where = places_of(seen.log.frames, stop);
+    r.python = python_place_of(seen.log.python);
+    if (asked_.pairs && !call.then) r.further = further_call_of(seen.log.after, sites_);
+    return r;
+  }
+
+  void ask(std::size_t lane, const planned_call& call, bool compares = false) {
+    row wanted;
+    wanted.site = sites_[call.site].site;
+    wanted.ordinal = call.ordinal;
+    wanted.code = call.code;
+    wanted.then = call.then;
+    const nlohmann::json beside{{"site", call.site}, {"forks", totals_.anew.empty()}, {"compares", compares}};
+    workers().ask(lane, beside.dump() + '\n' + line_of(wanted, asked_.command));
   }
 
   std::pair<std::size_t, row> next_row() {
@@ -309,7 +362,15 @@ class sweep {
     if (!answer->died.empty())
       throw usage_error(fmt::format("a process of cufault's own {} while it ran the command", answer->died));
     if (answer->text.starts_with('!')) throw usage_error(answer->text.substr(1));
-    return {answer->lane, read_row(answer->text)};
+    const auto end = answer->text.find('\n');
+    const auto beside = nlohmann::json::parse(answer->text.substr(0, end));
+    totals_.compared += beside["compared"].get<bool>() ? 1 : 0;
+    if (const std::string anew = beside["anew"]; !anew.empty() && totals_.anew.empty()) {
+      totals_.anew = anew;
+      if (!asked_.json)
+        fmt::print(std::cout, "the command is started anew for each run: {}\n", one_line(anew));
+    }
+    return {answer->lane, read_row(std::string_view(answer->text).substr(end + 1))};
   }
 
   row run_alone(const planned_call& call) {
@@ -320,20 +381,29 @@ class sweep {
   /// Side by side, but for what is run again: alone, before anything else goes on, so that a kill loses little.
   void run_rows(const std::vector<planned_call>& calls) {
     std::deque<planned_call> to_run;
-    for (const planned_call& call : calls)
+    const auto plan = [&](const planned_call& call) {
       if (row_of(call) == nullptr && std::ranges::find(to_run, call) == to_run.end()) to_run.push_back(call);
+    };
+    const auto plan_second = [&](planned_call call, const row& r) {
+      call.then = r.further;
+      if (call.then) plan(call);
+    };
+    for (const planned_call& call : calls) plan(call);
+    for (const planned_call& call : calls)
+      if (const row* known = row_of(call)) plan_second(call, *known);
     std::map<std::size_t, planned_call> running;  // by lane
     std::vector<std::pair<planned_call, row>> to_repeat;
     while (true) {
       while (to_repeat.empty() && !to_run.empty() && !is_out_of_time()) {
         const auto lane = workers().idle();
         if (!lane) break;
-        ask(*lane, to_run.front());
+        ask(*lane, to_run.front(), asked_runs_++ % one_compared_of == 0);
         running[*lane] = to_run.front();
         to_run.pop_front();
       }
       if (!running.empty()) {
         auto [lane, r] = next_row();
+        plan_second(running.at(lane), r);
         if (wants_repeating(r.came_to))
           to_repeat.emplace_back(running.at(lane), std::move(r));
         else
@@ -371,6 +441,7 @@ class sweep {
     ++by_outcome_[r.came_to];
     if (r.came_to == outcome::not_reached) ++totals_.not_reached;
     if (!r.acceptable) ++totals_.findings;
+    if (r.forked) ++totals_.forked;
     if (!asked_.json) print(r);
     const std::string name = r.name();
     rows_.insert_or_assign(name, std::move(r));
@@ -378,10 +449,7 @@ class sweep {
 
   void print(const row& r) const {
     fmt::print(std::cout, "{:<12} {}, call {}: {}; {}, {:.2f} s{}{}\n", name_of(r.came_to), place_of(r.site),
-               r.ordinal, r.code, r.ended, r.seconds,
-               r.acceptable               ? ""
-               : is_acceptable(r.came_to) ? "; --ok refuses it"
-                                          : "; NOT ACCEPTABLE",
+               r.ordinal, r.code, r.ended, r.seconds, r.acceptable ? "" : "; NOT ACCEPTABLE",
                r.repeats.empty()   ? ""
                : r.is_repeatable() ? "; 3 of 3 alone"
                                    : fmt::format("; NOT REPEATABLE, alone {}", words_of(r.repeats)));
@@ -392,7 +460,15 @@ class sweep {
       fmt::print(std::cout, "             left in /dev/shm: {}\n", fmt::join(r.left.shared_memory, " "));
     if (r.left.device_allocations > 0)
       fmt::print(std::cout, "             device allocations not released: {}\n", r.left.device_allocations);
-    fmt::print(std::cout, "             cufault inject --fail {} -- {}\n", r.name(), quoted(asked_.command));
+    if (r.then)
+      fmt::print(std::cout, "             then {}, call {}: {}\n", place_of(r.then->site), r.then->ordinal,
+                 r.then->code);
+    if (!r.where.empty())
+      fmt::print(std::cout, "             where: {}\n",
+                 one_line(fmt::format("{}", fmt::join(r.where, " < "))));
+    if (!r.python.empty()) fmt::print(std::cout, "             Python: {}\n", one_line(r.python));
+    if (!r.why.empty()) fmt::print(std::cout, "             why: {}\n", r.why);
+    fmt::print(std::cout, "             {}\n", line_that_repeats(r, asked_.command));
     std::fflush(stdout);
   }
 
@@ -416,6 +492,9 @@ class sweep {
       parted = ", ";
     }
     fmt::print(std::cout, "; {} not acceptable\n", totals_.findings);
+    if (totals_.forked > 0 || totals_.compared > 0)
+      fmt::print(std::cout, "{} of {} rows ran in forked processes, {} in both ways\n", totals_.forked,
+                 totals_.rows, totals_.compared);
     if (totals_.left_out > 0)
       fmt::print(std::cout, "{} rows were left out: the budget was spent; {}\n", totals_.left_out,
                  asked_.record.empty() && asked_.resume.empty()
@@ -437,7 +516,9 @@ class sweep {
   std::vector<compared_site> sites_;
   milliseconds timeout_{0};
   journal journal_;
-  bool listed_ = false;
+  bool listed_ = false, preload_removed_ = false;
+  int jobs_ = asked_.jobs;
+  std::size_t asked_runs_ = 0;
   std::map<std::string, row> rows_;  // by name
   std::map<outcome, std::uint64_t> by_outcome_;
   std::multiset<std::string> groups_told_;  // lines of an earlier record

@@ -3,21 +3,32 @@
 // One run of a command that is swept.
 #include "harness/cli/swept_command.hpp"
 
-#include "harness/cli/cli.hpp"
 #include "harness/model/errors.hpp"
+#include "harness/run/nvml.hpp"
+#include "harness/system/child.hpp"
+#include "harness/system/elf_file.hpp"
+#include "harness/system/host_memory.hpp"
+#include "harness/system/shared_memory.hpp"
 #include "reports/base/json_input.hpp"
 #include "reports/base/words.hpp"
+#include "reports/explain/printed_output.hpp"
 
 #include <fmt/format.h>
 
+#include <cxxabi.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <csignal>
 #include <cstdint>
-#include <fstream>
+#include <cstdlib>
 #include <map>
 #include <system_error>
+#include <thread>
+#include <utility>
 
 namespace fs = std::filesystem;
 
@@ -26,7 +37,6 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds oracle_timeout{600'000};
 constexpr std::size_t kept_output = 4U << 20;  // of each stream of a run
 
 /// Files of shared memory that are this user's, with what tells a file from one of the same name, or from itself written again.
@@ -55,18 +65,23 @@ std::string ended(const process_result& p) {
                                       : "its timeout";
 }
 
-run_seen command_runs::run(const std::string& rules, const std::string& fail, milliseconds timeout,
-                           const fs::path& scratch, int stop) const {
-  const fs::path log = scratch / "log";
-  spawn_options options;
-  options.argv = argv;
-  options.environment = {{"LD_PRELOAD", preload}, {"CUFAULT_RULES", rules}, {"CUFAULT_FAIL", fail},
-                         {"CUFAULT_STRICT", "1"}, {"CUFAULT_LOG", log},     {"CUFAULT_COUNTS", ""}};
-  options.timeout = timeout;
-  options.keep_output = kept_output;
-  const auto before = shared_memory();
+spawn_options command_runs::options(const std::string& rules, const std::string& fail, milliseconds timeout,
+                                    const fs::path& log) const {
+  spawn_options all;
+  all.argv = argv;
+  all.environment = {{"LD_PRELOAD", preload}, {"CUFAULT_RULES", rules}, {"CUFAULT_FAIL", fail},
+                     {"CUFAULT_STRICT", "1"}, {"CUFAULT_LOG", log},     {"CUFAULT_COUNTS", ""}};
+  all.timeout = timeout;
+  all.keep_output = kept_output;
+  return all;
+}
+
+namespace {
+
+run_seen seen_of(const std::optional<process_result>& process,
+                 const std::map<std::string, std::array<std::int64_t, 3>>& before, const fs::path& log) {
   run_seen seen;
-  seen.process = run_process(options, {}, stop);
+  seen.process = *process;
   if (seen.process.how == ending::interrupted) throw interrupted{};
   for (const auto& [file, state] : shared_memory())
     if (const auto same = before.find(file); same == before.end() || same->second != state)
@@ -77,27 +92,118 @@ run_seen command_runs::run(const std::string& rules, const std::string& fail, mi
   return seen;
 }
 
-bool command_runs::accepts(const process_result& process, std::string_view outcome, const std::string& fail,
+}  // namespace
+
+run_seen command_runs::run(const std::string& rules, const std::string& fail, milliseconds timeout,
                            const fs::path& scratch, int stop) const {
-  const fs::path output = scratch / "stdout", errors = scratch / "stderr";
-  std::ofstream(output) << process.stdout_text;
-  std::ofstream(errors) << process.stderr_text;
-  spawn_options options;
-  options.argv = {"/bin/sh", "-c", ok};
-  options.environment = {
-      {"CUFAULT_RUN_STDOUT", output},
-      {"CUFAULT_RUN_STDERR", errors},
-      {"CUFAULT_RUN_OUTCOME", std::string(outcome)},
-      {"CUFAULT_RUN_FAILED", fail},
-      {"CUFAULT_RUN_EXIT", process.how == ending::exited ? fmt::format("{}", process.exit_code) : ""}};
-  options.timeout = oracle_timeout;
-  const process_result said = run_process(options, {}, stop);
-  if (said.how == ending::interrupted) throw interrupted{};
-  const bool answered = said.how == ending::exited && said.exit_code != 126 && said.exit_code != 127;
-  if (!answered)
-    throw usage_error(fmt::format("--ok {}: it does not answer; it ended by {}; {}", one_line(ok),
-                                  ended(said), last_words(said.stderr_text)));
-  return said.exit_code == 0;
+  const fs::path log = scratch / "anew";
+  const auto before = shared_memory();
+  return seen_of(run_process(options(rules, fail, timeout, log), {}, stop), before, log);
+}
+
+std::optional<run_seen> command_runs::run_forked(const std::string& rules, const std::string& fail,
+                                                 milliseconds timeout, const fs::path& scratch, int stop) {
+  if (!why_anew_.empty()) return {};
+  const fs::path log = scratch / "forked";
+  if (!forks_) forks_ = std::make_unique<forking_process>(options(rules, "", timeout, log), stop);
+  std::error_code none;
+  fs::remove(log, none);
+  const auto before = shared_memory();
+  if (const auto process = forks_->run(rules, fail, timeout, stop)) return seen_of(process, before, log);
+  why_anew_ = forks_->why_not();
+  forks_.reset();
+  return {};
+}
+
+// ---- places ----
+
+namespace {
+
+/// By file and offset. Empty for a file without debug information.
+std::string line_at(const std::string& file, const std::string& offset, int stop) {
+  static std::map<std::string, bool> has_lines;
+  static std::map<std::pair<std::string, std::string>, std::string> known;
+  static const std::string program = as_a_shell_finds("addr2line");
+  const auto [has, is_new] = has_lines.try_emplace(file, false);
+  if (is_new) try {
+      const elf_facts elf = read_elf(file, open_readable(file));
+      has->second = program.starts_with('/') && elf.shared && section_named(elf, ".debug_line") != nullptr;
+    } catch (const input_error&) {
+    }
+  if (!has->second) return {};
+  const auto [place, is_first] = known.try_emplace({file, offset});
+  if (!is_first) return place->second;
+  spawn_options asks;
+  asks.argv = {program, "-C", "-f", "-e", file, fmt::format("{:#x}", std::stoull(offset, nullptr, 16) - 1)};
+  asks.environment = {{"LD_PRELOAD", ""}};
+  const std::string said = run_process(asks, {}, stop).stdout_text;
+  const auto first = said.find('\n');
+  if (first == said.npos || said.find('?') != said.npos) return {};
+  std::string at = said.substr(first + 1, said.find('\n', first + 1) - first - 1);
+  at = at.substr(0, at.find(" (disc"));
+  return place->second = fmt::format("{} at {}", said.substr(0, first), at.substr(at.rfind('/') + 1));
+}
+
+std::string demangled(const std::string& symbol) {
+  int failed = 0;
+  const std::unique_ptr<char, decltype(&std::free)> text(
+      abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &failed), std::free);
+  const std::string name = failed == 0 ? text.get() : symbol;
+  return name.substr(0, name.find('('));
+}
+
+}  // namespace
+
+std::vector<std::string> places_of(const std::vector<logged_frame>& frames, int stop) {
+  std::vector<std::string> places;
+  for (const logged_frame& each : frames) {
+    const std::string file = fs::path(each.file).filename(), line = line_at(each.file, each.offset, stop);
+    places.push_back(!line.empty()         ? line
+                     : each.symbol.empty() ? fmt::format("{}+{}", file, each.offset)
+                                           : fmt::format("{} in {}", demangled(each.symbol), file));
+  }
+  return places;
+}
+
+std::string python_place_of(const std::string& text) {
+  const printed_output found = printed_output_of(text);
+  const std::string frame = found.tracebacks.empty() ? "" : found.tracebacks.front().frame;
+  return frame.substr(0, frame.rfind(": "));
+}
+
+// ---- memory ----
+
+std::vector<memory_use> memory_taken_by(const std::function<void()>& work) {
+  constexpr std::size_t most_gpus = 64;
+  const shared_array<std::uint64_t> most(most_gpus);
+  const pid_t meter = fork_child([&] {
+    const nvml management;
+    for (auto all = management.memory(); !all.empty(); all = management.memory()) {
+      for (std::size_t i = 0; i < std::min(all.size(), most_gpus); ++i)
+        most[i] = std::max(most[i], all[i].used);
+      std::this_thread::sleep_for(milliseconds(20));
+    }
+  });
+  const auto end_meter = [&] {
+    kill(meter, SIGKILL);
+    wait_for(meter);
+  };
+  try {
+    work();
+  } catch (...) {
+    end_meter();
+    throw;
+  }
+  end_meter();
+  rusage children{};
+  getrusage(RUSAGE_CHILDREN, &children);
+  std::vector<memory_use> found{
+      {static_cast<std::uint64_t>(children.ru_maxrss) * 1024, available_host_memory()}};
+  const nvml management;
+  const auto now = management.memory();
+  for (std::size_t i = 0; i < std::min(now.size(), most_gpus); ++i)
+    found.push_back({most[i] - std::min(most[i], now[i].used), now[i].total - now[i].used});
+  return found;
 }
 
 }  // namespace cufault::program_sweep

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <fstream>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -62,13 +63,26 @@ run_log read_log(const fs::path& log) {
   };
   std::vector<of_site> all;
   std::map<site_key, std::size_t> place;
+  std::optional<std::uint64_t> failed_in;  // a process
+  std::optional<site_key> failed;          // until its own line came
+  std::set<site_key> after;
   std::ifstream in(log);
   for (std::string text; std::getline(in, text);) {
     try {
       const json_cursor line{parse_json(log.string(), text)};
       const std::string event = line.at("event").string();
       if (event == "began") ++seen.programs;
-      if (event == "injected") ++seen.injections;
+      if (event == "preload removed") seen.preload_removed = true;
+      if (event == "calls") seen.called[line.at("function").string()] += line.at("calls").unsigned_integer();
+      if (event == "injected" && seen.injections++ == 0 && line.has("pid")) {
+        failed_in = line.at("pid").unsigned_integer();
+        failed = {line.at("function").string(), line.has("stack") ? line.at("stack").string() : ""};
+        if (line.has("python")) seen.python = line.at("python").string();
+        if (line.has("frames"))
+          for (const auto& frame : line.at("frames").items())
+            seen.frames.push_back({frame.at("file").string(), frame.at("offset").string(),
+                                   frame.has("symbol") ? frame.at("symbol").string() : ""});
+      }
       if (event != "call") continue;
       const std::string function = line.at("function").string();
       if (line.at("result").string() == "CUDA_SUCCESS")
@@ -78,8 +92,14 @@ run_log read_log(const fs::path& log) {
                            function, line.at("stack").string()};
       const auto [at, is_new] = place.try_emplace(key_of(site), all.size());
       if (is_new) all.push_back({site, {}});
-      ++all[at->second].calls[line.at("pid").unsigned_integer()];
+      const std::uint64_t process = line.at("pid").unsigned_integer();
+      const std::uint64_t number = ++all[at->second].calls[process];
       seen.order.push_back(at->second);
+      if (failed_in != process) continue;
+      if (failed == key_of(site))
+        failed.reset();
+      else if (after.insert(key_of(site)).second)
+        seen.after.push_back({site, {number, 1}});
     } catch (const input_error&) {
       ++seen.unread;
     }

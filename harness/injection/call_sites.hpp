@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,14 +33,24 @@ struct counted_site {
   site_count count;
 };
 
+struct logged_frame {
+  std::string file, offset, symbol;  ///< symbol: mangled; empty where the file exports none
+};
+
 /// What the injector's log tells of one run.
 struct run_log {
   std::vector<counted_site> sites;  ///< of logged calls with a call stack, in the order of their first calls
   std::vector<std::size_t> order;   ///< of each of these calls, which of the sites it was made at
   std::uint64_t programs = 0;       ///< that loaded the injector
   std::uint64_t injections = 0;     ///< calls that were made to fail
+  bool preload_removed = false;     ///< by a process, for programs that it starts
   std::int64_t device_allocations = 0;  ///< made and not released by the calls that were logged
   std::uint64_t unread = 0;             ///< lines that are no JSON: cut off by the end of their process
+  std::vector<counted_site>
+      after;  ///< of logged calls after the first failed one in its process: each site, and which of its calls came first
+  std::map<std::string, std::uint64_t> called;  ///< functions, of processes that ended by themselves
+  std::vector<logged_frame> frames;             ///< of the first failed call, the innermost first
+  std::string python;                           ///< likewise, as a traceback
 };
 run_log read_log(const std::filesystem::path& log);  ///< a file that is not there is an empty log
 /// Rules that make a run log each driver call with its call stack. If `libraries` names some ("cublas"), the run logs calls of these

@@ -113,7 +113,7 @@ std::string words_of_end(const process_result& process) {
 
 outcome outcome_of(const row& r, const run_seen& seen, const clean_runs& clean) {
   const process_result& p = seen.process;
-  if (r.injections == 0) return outcome::not_reached;
+  if (r.injections < (r.then ? 2U : 1U)) return outcome::not_reached;
   if (fatal_signal(p) != 0) return outcome::crashed;
   if (p.how == ending::timed_out) return outcome::hung;
   if (r.left.processes > 0 || !r.left.shared_memory.empty()) return outcome::leaked;
@@ -123,6 +123,18 @@ outcome outcome_of(const row& r, const run_seen& seen, const clean_runs& clean) 
   const bool other = (clean.same_output && p.stdout_text != clean.output) ||
                      (clean.same_errors && p.stderr_text != clean.errors);
   return other ? outcome::other_output : outcome::swallowed;
+}
+
+std::string why_not_reached(const call_site& site, const run_log& log) {
+  if (log.programs == 0) return "no program of the command loaded the injector";
+  const auto called = log.called.find(site.function);
+  if (called == log.called.end())
+    return fmt::format("{} was never called, in processes that ended by themselves{}", site.function,
+                       log.preload_removed ? "; one took LD_PRELOAD from its environment, so that what it "
+                                             "started did not load the injector"
+                                           : "");
+  return fmt::format("{} was called {} times, and not so often by this call stack", site.function,
+                     called->second);
 }
 
 }  // namespace
@@ -170,6 +182,7 @@ row judged(const call_site& site, const planned_call& call, const run_seen& seen
   r.site = site;
   r.ordinal = call.ordinal;
   r.code = call.code;
+  r.then = call.then;
   r.ended = words_of_end(seen.process);
   r.injections = seen.log.injections;
   r.seconds = seen.process.milliseconds / 1000;
@@ -178,14 +191,21 @@ row judged(const call_site& site, const planned_call& call, const run_seen& seen
   if (by_itself) r.left.processes = std::max(0, seen.process.stragglers - clean.processes);
   if (seen.shared_memory.size() > clean.shared_memory) r.left.shared_memory = seen.shared_memory;
   // Releases that a rule failed kept their memory; the program could not prevent that.
+  const auto fails_release = [&](bool (*is_one)(std::string_view)) {
+    return is_one(site.function) || (call.then && is_one(call.then->site.function));
+  };
   const std::int64_t not_released =
-      change_of_allocations(site.function) < 0 ? static_cast<std::int64_t>(r.injections) : 0;
-  if (by_itself && !releases(site.function))
+      fails_release([](std::string_view function) { return change_of_allocations(function) < 0; })
+          ? static_cast<std::int64_t>(r.injections)
+          : 0;
+  if (by_itself && !fails_release(releases))
     r.left.device_allocations =
         std::max<std::int64_t>(0, seen.log.device_allocations - clean.device_allocations - not_released);
   r.said = line_that_tells(new_output_of(seen.process, clean), clean.same_errors, r.code);
   r.came_to = outcome_of(r, seen, clean);
   r.acceptable = is_acceptable(r.came_to);
+  if (r.came_to == outcome::not_reached)
+    r.why = why_not_reached(r.injections == 0 ? site : call.then->site, seen.log);
   return r;
 }
 

@@ -27,7 +27,7 @@ enum class outcome : std::uint8_t {
 inline constexpr std::size_t outcomes = 7;
 std::string_view name_of(outcome o);
 std::optional<outcome> outcome_named(std::string_view name);
-/// Without `--ok`: accepted are a reported failure, and success without the call.
+/// Without `--unacceptable`: accepted are a reported failure, and success without the call.
 bool is_acceptable(outcome o);
 /// True if the row is run again alone before it is believed.
 bool wants_repeating(outcome o);
@@ -70,9 +70,15 @@ struct row {
   std::uint64_t injections = 0;  ///< one in each process that made the call
   double seconds = 0;
   left_behind left;
-  std::vector<outcome> repeats;  ///< alone, where it was run again
+  std::vector<outcome> repeats;         ///< alone, where it was run again
+  std::optional<further_call> then;     ///< it failed, too
+  std::optional<further_call> further;  ///< that came after, and may fail in another row
+  std::vector<std::string> where;       ///< the call was made, the innermost first: "step at train.cpp:17"
+  std::string python;                   ///< "train.py:17 in step"
+  std::string why;                      ///< nothing was made to fail
+  bool forked = false;                  ///< it ran in a child of a process that stopped at its first call
   [[nodiscard]] bool is_repeatable() const;
-  [[nodiscard]] std::string name() const { return fail_text(site, ordinal, code); }
+  [[nodiscard]] std::string name() const { return name_of_row(site, ordinal, code, then); }
 };
 /// Outcome of a run with this call failed, without `acceptable` and `repeats`. Device memory left makes it `leaked` only if the program
 /// ended with 0: a program that gives up leaves memory to the driver.

@@ -143,8 +143,35 @@ std::vector<std::vector<planned_call>> plan_groups(const std::vector<compared_si
   return all;
 }
 
+std::optional<further_call> further_call_of(const std::vector<counted_site>& after,
+                                            const std::vector<compared_site>& sites) {
+  std::optional<further_call> first;
+  for (const counted_site& each : after) {
+    const auto codes = codes_of(each.site.function);
+    if (codes.empty() || !why_left_alone(each.site).empty()) continue;
+    const further_call found{each.site, each.count.calls, codes.front()};
+    if (std::none_of(sites.begin(), sites.end(), [&](const auto& known) { return known.site == each.site; }))
+      return found;
+    if (!first) first = found;
+  }
+  return first;
+}
+
+int runs_side_by_side(const std::vector<memory_use>& memory, int processors) {
+  auto most = static_cast<std::uint64_t>(std::max(1, processors));
+  for (const memory_use& of : memory)
+    if (of.taken > 0) most = std::min(most, of.free / of.taken);
+  return static_cast<int>(std::max<std::uint64_t>(1, most));
+}
+
 std::string fail_text(const call_site& site, std::uint64_t ordinal, const std::string& code) {
   return fmt::format("{}@{}:{}={}", site.function, site.stack, ordinal, code);
+}
+
+std::string name_of_row(const call_site& site, std::uint64_t ordinal, const std::string& code,
+                        const std::optional<further_call>& then) {
+  const std::string first = fail_text(site, ordinal, code);
+  return then ? first + ' ' + fail_text(then->site, then->ordinal, then->code) : first;
 }
 
 }  // namespace cufault::program_sweep

@@ -40,6 +40,20 @@ outcome outcome_from(const json_cursor& at) {
   return *found;
 }
 
+json json_of(const further_call& call) {
+  json value;
+  add_site(value, call.site);
+  value["ordinal"] = call.ordinal;
+  value["code"] = call.code;
+  return value;
+}
+
+std::optional<further_call> further_call_from(const json_cursor& row, const char* key) {
+  if (!row.has(key)) return {};
+  const auto at = row.at(key);
+  return further_call{site_from(at), at.at("ordinal").unsigned_integer(), at.at("code").string()};
+}
+
 header header_from(const json_cursor& at) {
   if (at.at("schema").unsigned_integer() != schema) at.at("schema").fail("another version of such records");
   header h;
@@ -49,7 +63,8 @@ header header_from(const json_cursor& at) {
   if (at.has("libraries"))
     for (const auto& name : at.at("libraries").items()) h.libraries.push_back(name.string());
   h.depth = at.at("depth").string();
-  if (at.has("ok")) h.ok = at.at("ok").string();
+  if (at.has("unacceptable"))
+    for (const auto& name : at.at("unacceptable").items()) h.unacceptable.push_back(name.string());
   h.timeout_seconds = at.at("timeout_seconds").number();
   h.shard = at.at("shard").unsigned_integer();
   h.shards = at.at("shards").unsigned_integer();
@@ -84,6 +99,13 @@ row row_from(const json_cursor& at) {
   }
   if (at.has("repeats"))
     for (const auto& each : at.at("repeats").items()) r.repeats.push_back(outcome_from(each));
+  r.then = further_call_from(at, "then");
+  r.further = further_call_from(at, "further");
+  if (at.has("where"))
+    for (const auto& each : at.at("where").items()) r.where.push_back(each.string());
+  if (at.has("python")) r.python = at.at("python").string();
+  if (at.has("why")) r.why = at.at("why").string();
+  r.forked = at.has("forked");
   return r;
 }
 
@@ -111,7 +133,7 @@ std::string line_of(const header& h) {
   value["command"] = h.command;
   if (!h.libraries.empty()) value["libraries"] = h.libraries;
   value["depth"] = h.depth;
-  if (!h.ok.empty()) value["ok"] = h.ok;
+  if (!h.unacceptable.empty()) value["unacceptable"] = h.unacceptable;
   value["timeout_seconds"] = h.timeout_seconds;
   value["shard"] = h.shard;
   value["shards"] = h.shards;
@@ -134,6 +156,12 @@ std::string line_of(const compared_site& s) {
   return line(value);
 }
 
+std::string line_that_repeats(const row& r, const std::vector<std::string>& command) {
+  const std::string then = r.then ? " --fail " + fail_text(r.then->site, r.then->ordinal, r.then->code) : "";
+  return fmt::format("cufault inject --fail {}{} -- {}", fail_text(r.site, r.ordinal, r.code), then,
+                     quoted(command));
+}
+
 std::string line_of(const row& r, const std::vector<std::string>& command) {
   json value{{"line", "row"}};
   add_site(value, r.site);
@@ -154,7 +182,13 @@ std::string line_of(const row& r, const std::vector<std::string>& command) {
     for (const outcome each : r.repeats) value["repeats"].push_back(name_of(each));
     value["repeatable"] = r.is_repeatable();
   }
-  value["again"] = "cufault inject --fail " + r.name() + " -- " + quoted(command);
+  if (r.then) value["then"] = json_of(*r.then);
+  if (r.further) value["further"] = json_of(*r.further);
+  if (!r.where.empty()) value["where"] = r.where;
+  if (!r.python.empty()) value["python"] = r.python;
+  if (!r.why.empty()) value["why"] = r.why;
+  if (r.forked) value["forked"] = true;
+  value["again"] = line_that_repeats(r, command);
   return line(value);
 }
 
@@ -168,13 +202,17 @@ std::string line_of(const group_result& g) {
 }
 
 std::string line_of(const totals& t) {
-  return line({{"line", "end"},
-               {"rows", t.rows},
-               {"findings", t.findings},
-               {"not_reached", t.not_reached},
-               {"left_out", t.left_out},
-               {"interrupted", t.interrupted},
-               {"exit_code", t.exit_code}});
+  json value({{"line", "end"},
+              {"rows", t.rows},
+              {"findings", t.findings},
+              {"not_reached", t.not_reached},
+              {"left_out", t.left_out},
+              {"interrupted", t.interrupted},
+              {"forked", t.forked},
+              {"compared", t.compared},
+              {"exit_code", t.exit_code}});
+  if (!t.anew.empty()) value["anew"] = t.anew;
+  return line(value);
 }
 
 row read_row(std::string_view text) {

@@ -21,7 +21,8 @@ struct header {
   std::string version, began;  ///< of cufault; UTC
   std::vector<std::string> command;
   std::vector<std::string> libraries;  ///< whose calls were listed and failed; none: the driver's
-  std::string depth, ok;               ///< ok: the oracle's command; empty for none
+  std::string depth;
+  std::vector<std::string> unacceptable;  ///< outcomes; none: those by default
   double timeout_seconds = 0;
   std::size_t shard = 1, shards = 1;
   std::size_t sites = 0;  ///< lines of them follow
@@ -34,9 +35,13 @@ struct group_result {
 };
 struct totals {
   std::uint64_t rows = 0, findings = 0, not_reached = 0, left_out = 0;
+  std::uint64_t forked = 0, compared = 0;  ///< compared: run in both ways
+  std::string anew;                        ///< why no child was forked, or no more
   int exit_code = 0;
   bool interrupted = false;
 };
+/// "cufault inject --fail ... -- COMMAND"
+std::string line_that_repeats(const row& r, const std::vector<std::string>& command);
 std::string line_of(const header& h);
 std::string line_of(const compared_site& s);
 std::string line_of(const row& r, const std::vector<std::string>& command);

@@ -76,6 +76,13 @@ _Unwind_Reason_Code step(_Unwind_Context* frame, void* data) {
   return w.count == w.found.size() ? _URC_END_OF_STACK : _URC_NO_REASON;
 }
 
+walk walk_from(const void* caller) {
+  walk w{caller};
+  _Unwind_Backtrace(step, &w);
+  if (w.count == 0) w.found[w.count++] = caller;
+  return w;
+}
+
 /// FNV-1a hash with 64 bits.
 class hash {
  public:
@@ -91,10 +98,13 @@ class hash {
 
 }  // namespace
 
+std::vector<const void*> callers_of(const void* caller) {
+  const walk w = walk_from(caller);
+  return std::vector<const void*>(w.found.begin(), w.found.begin() + w.count);
+}
+
 std::uint64_t hash_of_stack(const void* caller) {
-  walk w{caller};
-  _Unwind_Backtrace(step, &w);
-  if (w.count == 0) w.found[w.count++] = caller;
+  const walk w = walk_from(caller);
   hash all;
   for (std::size_t i = 0; i < w.count; ++i) {
     const module_place place = place_of(w.found[i]);

@@ -236,6 +236,7 @@ void begin_call(pending_call& p, std::uint32_t index, call_frame* frame, bool fi
   read_environment();
   const bool own = exempt_from_rules::now();
   if (first && !own) {
+    serve_forks();
     begin_thread();
     watch_rules();
     if (cufault_counts != nullptr) ++cufault_counts[index];

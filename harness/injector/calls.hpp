@@ -44,6 +44,8 @@ const active_rules* current_rules();
 /// True if the rule acts on the n-th call for which it holds.
 bool acts_now(active_rule& r, std::uint64_t n);
 void count_injection(active_rule& r);
+/// The process has taken this library out of what programs that it starts preload.
+void count_removed_preload();
 /// Number of injections of this process so far.
 std::uint64_t all_injections();
 enum class counts_of_rules : std::uint8_t {
@@ -146,6 +148,8 @@ std::optional<sticky_error> sticky_error_here(const void*& context);
 /// Hash of the five innermost callers: the file of each (build ID, else name) and its offset there. Equal in all runs of the same files,
 /// stripped or not. The walk uses unwind tables and ends at a caller without one.
 std::uint64_t hash_of_stack(const void* caller);
+/// The five innermost callers, the innermost first; fewer where the walk ends.
+std::vector<const void*> callers_of(const void* caller);
 /// True if the rule holds for this call stack for the first time. After 65,536 stacks always false; a message says so once.
 bool is_first_of_stack(active_rule& r, std::uint64_t stack);
 
@@ -200,6 +204,8 @@ struct settings {
 };
 const settings& asked_for();
 void log_to(const char* file);
+/// Puts other rules into effect, as if the environment had begun with them, here and in programs that this process starts.
+void begin_anew(const std::string& rules, const std::string& fail);
 /// Reads the environment before the first call. Another library's constructor may make that call before this library's constructor runs.
 void read_environment();
 /// Starts a thread that reads the rules again when their file changes. Called only in processes that look up the driver or a library's
@@ -207,6 +213,11 @@ void read_environment();
 void watch_rules();
 /// The same for processes that start with a library that rules can name. Such a process may never call the driver.
 void watch_rules_beside_libraries();
+
+// ---- fork_server.cpp ----
+
+/// Where a sweep asks for it, in its program's first call that is seen: answers requests for children, and returns in each child.
+void serve_forks();
 
 // ---- watch.cpp: calls in flight, and those that failed ----
 

@@ -200,6 +200,10 @@ void count_injection(active_rule& r) {
   if (to != nullptr && r.number < to->header->acted.size()) ++to->header->acted[r.number];
 }
 
+void count_removed_preload() {
+  if (const counts_file* to = file; to != nullptr) to->header->preload_removed = true;
+}
+
 std::uint64_t all_injections() {
   const counts_file* to = file;
   return (to != nullptr ? to->header->injections : injections_without_file).load();

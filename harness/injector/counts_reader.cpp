@@ -50,6 +50,7 @@ bool add(counted& all, const std::filesystem::path& file) {
   }
   ++all.programs;
   all.injections += header.injections;
+  all.preload_removed |= header.preload_removed;
   all.acted.resize(header.acted.size());
   for (std::size_t rule = 0; rule < header.acted.size(); ++rule) all.acted[rule] += header.acted[rule];
   auto& of_program = all.by_program.emplace_back();

@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -174,6 +175,22 @@ void read_environment() {
     if (asked.strict) _exit(2);
   }
   replace_rules({}, counts_of_rules::begin_anew);
+}
+
+void begin_anew(const std::string& rules, const std::string& fail) {
+  auto* now = new settings{asked_for()};
+  now->rules = rules;
+  now->fail = fail;
+  what_was_asked = now;
+  setenv("CUFAULT_RULES", rules.c_str(), 1);
+  setenv("CUFAULT_FAIL", fail.c_str(), 1);
+  try {
+    take_rules(*now, counts_of_rules::begin_anew);
+  } catch (const std::exception& error) {
+    say(error.what());
+    _exit(2);
+  }
+  report_beginning();
 }
 
 void watch_rules() {

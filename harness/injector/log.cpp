@@ -8,15 +8,18 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <initializer_list>
@@ -192,6 +195,40 @@ void add_call(json& line, const call_facts& call) {
   line["thread"] = call.thread;
 }
 
+/// The callers, for people who look for a place in a source. Symbols are those that a file exports.
+json frames_of(const void* caller) {
+  json frames = json::array();
+  for (const void* at : callers_of(caller)) {
+    const module_place place = place_of(at);
+    json frame{{"file", place.path != nullptr ? place.path : "(made while running)"},
+               {"offset", fmt::format("{:#x}", place.offset)}};
+    if (const char* symbol = symbol_at(at, library_at(at)); symbol != nullptr) frame["symbol"] = symbol;
+    frames.push_back(frame);
+  }
+  return frames;
+}
+
+/// The calling thread's stack in Python, as a traceback of functions without code; "" outside of Python. Needs no lock of the interpreter.
+std::string python_stack() {
+  auto* thread = reinterpret_cast<void* (*)()>(dlsym(RTLD_DEFAULT, "PyGILState_GetThisThreadState"));
+  auto* dump = reinterpret_cast<void (*)(int, void*)>(dlsym(RTLD_DEFAULT, "_Py_DumpTraceback"));
+  void* here = thread != nullptr && dump != nullptr ? thread() : nullptr;
+  const int file = here != nullptr ? memfd_create("cufault", MFD_CLOEXEC) : -1;
+  if (file < 0) return {};
+  dump(file, here);
+  static constinit std::array<char, 1U << 14> text{};
+  const ssize_t size = pread(file, text.data(), text.size(), 0);
+  close(file);
+  std::string_view rest(text.data(), static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
+  std::string lines;  // the dump begins with the innermost
+  while (!rest.empty()) {
+    const std::string_view line = rest.substr(0, rest.find('\n'));
+    if (line.find("File \"") != line.npos) lines = std::string(line) + "\n\n" + lines;
+    rest.remove_prefix(std::min(rest.size(), line.size() + 1));
+  }
+  return lines.empty() ? "" : "Traceback (most recent call last):\n" + lines;
+}
+
 void add_process_and_time(json& line) {
   line["pid"] = getpid();
   line["time"] = now();
@@ -246,6 +283,10 @@ void report_injection(const active_rule& r, const call_facts& call, std::uint64_
                        {"was", fmt::format("{:#x}", changed->was)},
                        {"is", fmt::format("{:#x}", changed->is)}};
   if (r.what.does != effect::log) line["did"] = what_it_did(r.what);
+  if (r.what.at_stack && r.what.does != effect::log) {
+    line["frames"] = frames_of(call.address);
+    if (const std::string python = python_stack(); !python.empty()) line["python"] = python;
+  }
   if (r.what.sticky) line["context"] = address_of(call.context);
   if (call.bytes) line["bytes"] = *call.bytes;
   if (result != nullptr) {
@@ -287,8 +328,15 @@ void report_no_injection(const active_rule& r, const call_facts& call, std::uint
 
 void report_counts() {
   static constinit std::atomic<bool> told{false};
-  if (!counts_are_of_this_process() || asked_for().log.empty() || told.exchange(true)) return;
+  if (!counts_are_of_this_process()) return;
+  const char* preload = environment("LD_PRELOAD");
+  const bool removed = preload == nullptr || strstr(preload, "libcufault") == nullptr;
+  if (removed) count_removed_preload();
+  if (asked_for().log.empty() || told.exchange(true)) return;
   const exempt_from_rules alone;
+  if (removed)
+    write_to_log(
+        {R"({"event":"preload removed","pid":)", digits(static_cast<std::uint64_t>(getpid())), "}\n"});
   if (!write_totals()) return;
   for (std::uint32_t slot = 0; slot < all_slots(); ++slot) {
     const call_count one = count_of(slot);

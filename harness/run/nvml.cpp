@@ -62,6 +62,8 @@ nvml::nvml() {
       bind(l->driver_version, "nvmlSystemGetDriverVersion") &&
       bind(l->device_by_uuid, "nvmlDeviceGetHandleByUUID") && bind(l->memory, "nvmlDeviceGetMemoryInfo") &&
       start() == 0) {
+    bind(l->count, "nvmlDeviceGetCount_v2");
+    bind(l->device_by_index, "nvmlDeviceGetHandleByIndex_v2");
     // Missing in older drivers.
     bind(l->processes[0], "nvmlDeviceGetComputeRunningProcesses_v3");
     bind(l->processes[1], "nvmlDeviceGetGraphicsRunningProcesses_v3");
@@ -91,6 +93,21 @@ std::optional<std::uint64_t> nvml::used_bytes(const std::string& gpu_uuid) const
   if (!library_ || library_->device_by_uuid(gpu_uuid.c_str(), &device) != 0) return {};
   if (library_->memory(device, &counts) != 0) return {};
   return counts.used;
+}
+
+std::vector<nvml::memory_of_gpu> nvml::memory() const {
+  std::vector<memory_of_gpu> all;
+  unsigned count = 0;
+  if (!library_ || library_->count == nullptr || library_->device_by_index == nullptr ||
+      library_->count(&count) != 0)
+    return all;
+  for (unsigned i = 0; i < count; ++i) {
+    device_handle device = nullptr;
+    memory_counts counts{};
+    if (library_->device_by_index(i, &device) == 0) library_->memory(device, &counts);
+    all.push_back({counts.used, counts.total});
+  }
+  return all;
 }
 
 std::set<unsigned> nvml::users(const std::string& gpu_uuid) const {

@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 namespace cufault {
 
@@ -23,6 +24,10 @@ class nvml {
   [[nodiscard]] std::optional<std::string> driver_version() const;  ///< "580.159.04"
   [[nodiscard]] std::optional<std::uint64_t> used_bytes(
       const std::string& gpu_uuid) const;  ///< by all processes together
+  struct memory_of_gpu {
+    std::uint64_t used, total;
+  };
+  [[nodiscard]] std::vector<memory_of_gpu> memory() const;  ///< of each GPU, in NVML's order
   /// Processes with a compute or graphics context on the GPU.
   [[nodiscard]] std::set<unsigned> users(const std::string& gpu_uuid) const;
   [[nodiscard]] std::set<unsigned> compute_users() const;  ///< with a compute context, on any GPU

@@ -13,7 +13,9 @@
 #include <spawn.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -23,6 +25,7 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -418,6 +421,50 @@ void set_ending(process_result& result, const siginfo_t& how) {
   }
 }
 
+// Pipes for what a process prints, and what is kept of it.
+struct captured {
+  kept_output kept_out, kept_err;
+  pipe_ends out_pipe = make_pipe(), err_pipe = make_pipe();
+  stream out, err;
+  unique_fd out_end, err_end;  // of the process
+
+  explicit captured(std::size_t keep)
+      : kept_out(keep),
+        kept_err(keep),
+        out(std::move(out_pipe.read), [this](std::string_view bytes) { kept_out.add(bytes); }),
+        err(std::move(err_pipe.read), [this](std::string_view bytes) { kept_err.add(bytes); }),
+        out_end(std::move(out_pipe.write)),
+        err_end(std::move(err_pipe.write)) {}
+  ~captured() = default;
+  captured(const captured&) = delete;
+  captured& operator=(const captured&) = delete;
+  void close_ends() {
+    out_end.reset();
+    err_end.reset();
+  }
+};
+
+// Watches a child until it ends, its time is over or `stop` is readable, and ends what is left of it.
+process_result follow(pid_t pid, std::set<pid_t> strangers, captured& output, stream* report,
+                      clock::time_point start, const spawn_options& options, int stop) {
+  process_tree tree(pid, std::move(strangers));
+  output.close_ends();
+  std::vector<stream*> streams{&output.out, &output.err};
+  if (report != nullptr) streams.push_back(report);
+  process_result result;
+  result.how = watch(pid, streams, start + options.timeout, stop).value();
+  const auto how = tree.end();
+  result.milliseconds = std::chrono::duration<double, std::milli>(clock::now() - start).count();
+  result.stragglers = tree.stragglers();
+  // Nobody writes any more: read the rest of the pipes.
+  for (auto* s : streams) s->drain();
+  if (how.si_pid != pid) fail(ECHILD, "somebody else has reaped " + options.argv[0]);
+  set_ending(result, how);
+  result.stdout_text = output.kept_out.text();
+  result.stderr_text = output.kept_err.text();
+  return result;
+}
+
 // State that interrupt_guard's handler uses.
 std::atomic<int> interrupt_pipe{-1};
 std::atomic<int> interrupt_signal{0};
@@ -449,33 +496,117 @@ process_result run_process(const spawn_options& options,
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   const waitable_children waitable;
   auto strangers = children_of_this_process();
-
-  kept_output out(options.keep_output), err(options.keep_output);
-  auto out_pipe = make_pipe(), err_pipe = make_pipe(), report_pipe = make_pipe();
-
+  captured output(options.keep_output);
+  auto report_pipe = make_pipe();
   const auto start = clock::now();
-  const pid_t pid = spawn(options, -1, out_pipe.write.get(), err_pipe.write.get(), report_pipe.write.get());
-  process_tree tree(pid, std::move(strangers));
-  for (auto* ends : {&out_pipe, &err_pipe, &report_pipe}) ends->write.reset();
-
-  stream out_stream(std::move(out_pipe.read), [&](std::string_view bytes) { out.add(bytes); });
-  stream err_stream(std::move(err_pipe.read), [&](std::string_view bytes) { err.add(bytes); });
+  const pid_t pid = spawn(options, -1, output.out_end.get(), output.err_end.get(), report_pipe.write.get());
+  report_pipe.write.reset();
   stream report_stream(std::move(report_pipe.read), [&](std::string_view bytes) {
     if (on_report) on_report(bytes);
   });
+  return follow(pid, std::move(strangers), output, &report_stream, start, options, stop);
+}
 
-  process_result result;
-  result.how = watch(pid, {&out_stream, &err_stream, &report_stream}, start + options.timeout, stop).value();
-  const auto how = tree.end();
-  result.milliseconds = std::chrono::duration<double, std::milli>(clock::now() - start).count();
-  result.stragglers = tree.stragglers();
-  // Nobody writes any more: read the rest of the pipes.
-  for (auto* s : {&out_stream, &err_stream, &report_stream}) s->drain();
+struct forking_process::state {
+  spawn_options options;
+  waitable_children waitable;
+  std::optional<process_tree> tree;
+  std::optional<captured> before;  // what it printed until it stopped
+  std::array<ino_t, 2> replaced{};
+  pid_t pid = -1;
+  std::string said, why_not;
+  std::optional<stream> channel;
 
-  if (how.si_pid != pid) fail(ECHILD, "somebody else has reaped " + options.argv[0]);
-  set_ending(result, how);
-  result.stdout_text = out.text();
-  result.stderr_text = err.text();
+  /// Waits for a message. Returns false, and why, if none came.
+  bool hears(clock::time_point deadline, int stop) {
+    const auto how = watch(pid, {&before->out, &before->err, &*channel}, deadline, stop,
+                           [this] { return !said.empty() || channel->descriptor() < 0; });
+    if (how) channel->take();  // it may have spoken last
+    if (!said.empty()) return true;
+    why_not = how == ending::timed_out ? "it made no call that is seen in time"
+              : how == ending::interrupted
+                  ? "interrupted"
+                  : "it ended before a call that is seen, or closed a descriptor that "
+                    "it inherited";
+    tree.reset();
+    return false;
+  }
+};
+
+forking_process::forking_process(const spawn_options& options, int stop) : state_(std::make_unique<state>()) {
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
+  state& s = *state_;
+  s.options = options;
+  auto strangers = children_of_this_process();
+  std::array<int, 2> ends{};
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0)
+    fail(errno, "cannot make a channel");
+  unique_fd theirs = raised(ends[1]);
+  s.channel.emplace(raised(ends[0]), [&s](std::string_view bytes) { s.said += bytes; });
+  s.before.emplace(options.keep_output);
+  const auto inode_of = [](const unique_fd& file) {
+    struct stat is {};
+    fstat(file.get(), &is);
+    return is.st_ino;
+  };
+  s.replaced = {inode_of(s.before->out_end), inode_of(s.before->err_end)};
+  spawn_options stops = options;
+  stops.environment["CUFAULT_FORKS"] = fmt::format("{}:{}", report_fd, inode_of(theirs));
+  const auto deadline = clock::now() + options.timeout;
+  s.pid = spawn(stops, -1, s.before->out_end.get(), s.before->err_end.get(), theirs.get());
+  s.tree.emplace(s.pid, std::move(strangers));
+  residents().insert(s.pid);
+  theirs.reset();
+  s.before->close_ends();
+  if (!s.hears(deadline, stop)) return;
+  for (stream* each : {&s.before->out, &s.before->err}) each->drain();
+  if (s.said == fmt::format("{}", s.pid)) return;
+  const bool tells = s.said.find_first_not_of("0123456789") != std::string::npos;
+  s.why_not = tells ? s.said : "its first call comes in a process that it starts";
+  s.tree.reset();
+}
+
+forking_process::~forking_process() = default;
+
+const std::string& forking_process::why_not() const {
+  return state_->why_not;
+}
+
+std::optional<process_result> forking_process::run(const std::string& rules, const std::string& fails,
+                                                   milliseconds timeout, int stop) {
+  state& s = *state_;
+  if (!s.tree) return {};
+  auto strangers = children_of_this_process();
+  captured output(s.options.keep_output);
+  const auto start = clock::now();
+  std::string text = rules + '\0' + fails;
+  const std::array given{output.out_end.get(), output.err_end.get()};
+  std::array<iovec, 2> parts{{{s.replaced.data(), sizeof s.replaced}, {text.data(), text.size()}}};
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof given)> control{};
+  msghdr message{};
+  message.msg_iov = parts.data();
+  message.msg_iovlen = parts.size();
+  message.msg_control = control.data();
+  message.msg_controllen = control.size();
+  cmsghdr& passes = *CMSG_FIRSTHDR(&message);
+  passes.cmsg_level = SOL_SOCKET;
+  passes.cmsg_type = SCM_RIGHTS;
+  passes.cmsg_len = CMSG_LEN(sizeof given);
+  std::memcpy(CMSG_DATA(&passes), given.data(), sizeof given);
+  s.said.clear();
+  static_cast<void>(sendmsg(s.channel->descriptor(), &message, MSG_NOSIGNAL));  // hears() notices its end
+  if (!s.hears(start + timeout, stop)) return {};
+  const int child = std::atoi(s.said.c_str());
+  if (child <= 0) {
+    s.why_not = "it cannot fork";
+    s.tree.reset();
+    return {};
+  }
+  spawn_options as = s.options;
+  as.timeout = timeout;
+  process_result result = follow(child, std::move(strangers), output, nullptr, start, as, stop);
+  result.stdout_text = s.before->kept_out.text() + result.stdout_text;
+  result.stderr_text = s.before->kept_err.text() + result.stderr_text;
   return result;
 }
 

@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -66,6 +67,29 @@ class resident_process {
              const std::function<void(std::string_view)>& on_report, int stop = -1);
   /// Ends the process. Returns the number of processes that it left running.
   int end();
+
+ private:
+  struct state;
+  std::unique_ptr<state> state_;
+};
+
+/// A program that stops at its first call of the driver or of a library, and forks a child for each run: libcufault.so, preloaded, does that
+/// where CUFAULT_FORKS is "DESCRIPTOR:INODE" of a channel (SOCK_SEQPACKET). It says its process ID, or why it goes on without stopping. A
+/// request is two inodes of pipes, rules, a zero byte and texts of --fail, with two descriptors that take the place of those pipes; the
+/// answer is the process ID of a child of this process. Used like resident_process; others may be there meanwhile.
+class forking_process {
+ public:
+  /// Waits until the program stops, for the options' timeout at most. Throws as run_process().
+  explicit forking_process(const spawn_options& options, int stop = -1);
+  ~forking_process();  ///< ends it
+  forking_process(const forking_process&) = delete;
+  forking_process& operator=(const forking_process&) = delete;
+
+  /// Why it forks nothing, in words that follow "the program is started anew for each run: "; "" while it does.
+  [[nodiscard]] const std::string& why_not() const;
+  /// A run by a child, watched and ended as by run_process(). What the program printed before it stopped comes first. Nullopt if it forks none.
+  std::optional<process_result> run(const std::string& rules, const std::string& fails,
+                                    std::chrono::milliseconds timeout, int stop = -1);
 
  private:
   struct state;

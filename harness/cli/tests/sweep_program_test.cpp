@@ -58,14 +58,15 @@ TEST_F(sweep_program, a_crash_is_run_again_three_times) {
 }
 
 TEST_F(sweep_program, what_does_not_come_again_is_marked) {
-  const swept seen = sweep({}, {"crash_once"}, true);
+  const swept seen = sweep({"--anew"}, {"crash_once"}, true);
   EXPECT_EQ(seen.process.exit_code, 1);
   const auto rows = seen.of("row");
   ASSERT_THAT(rows, SizeIs(1));
   EXPECT_EQ(rows[0]["outcome"], "crashed");
   EXPECT_EQ(rows[0]["repeats"], json({"swallowed", "swallowed", "swallowed"}));
   EXPECT_EQ(rows[0]["repeatable"], false);
-  EXPECT_THAT(cufault({}, {swept_program, "crash_once"}, true).stdout_text, HasSubstr("NOT REPEATABLE"));
+  EXPECT_THAT(cufault({"--anew"}, {swept_program, "crash_once"}, true).stdout_text,
+              HasSubstr("NOT REPEATABLE"));
 }
 
 TEST_F(sweep_program, a_hang_is_ended) {
@@ -133,31 +134,6 @@ TEST_F(sweep_program, a_call_that_is_not_reached_is_not_taken_for_tried) {
   EXPECT_EQ(seen.process.exit_code, 3);
 }
 
-// ---- --ok ----
-
-TEST_F(sweep_program, an_oracle_decides_what_is_acceptable) {
-  EXPECT_EQ(sweep({"--ok", "true"}, {"print"}).process.exit_code, 0);
-  const std::string wants_done = "grep -q done \"$CUFAULT_RUN_STDOUT\" && test \"$CUFAULT_RUN_EXIT\" = 0";
-  EXPECT_EQ(sweep({"--ok", wants_done}, {"swallow"}).process.exit_code, 0);
-  const swept refused = sweep({"--ok", wants_done}, {"report"});
-  EXPECT_EQ(refused.process.exit_code, 1);
-  EXPECT_EQ(refused.of("row").at(0)["outcome"], "reported");
-  EXPECT_EQ(refused.of("row").at(0)["acceptable"], false);
-}
-
-TEST_F(sweep_program, an_oracle_that_does_not_answer_is_no_finding) {
-  const auto refuses_clean = cufault({"--ok", "false"}, {swept_program, "report"});
-  EXPECT_EQ(refuses_clean.exit_code, 2);
-  EXPECT_THAT(refuses_clean.stderr_text, HasSubstr("--ok refuses the command's clean run"));
-  const auto absent = cufault({"--ok", "no-such-oracle"}, {swept_program, "report"});
-  EXPECT_EQ(absent.exit_code, 2);
-  EXPECT_THAT(absent.stderr_text, HasSubstr("does not answer"));
-  const auto later =
-      cufault({"--ok", "test $CUFAULT_RUN_OUTCOME = clean || exit 127"}, {swept_program, "report"});
-  EXPECT_EQ(later.exit_code, 2);
-  EXPECT_THAT(later.stderr_text, HasSubstr("does not answer"));
-}
-
 // ---- commands that cannot be swept ----
 
 TEST_F(sweep_program, the_tool_s_failures_are_no_findings) {
@@ -189,8 +165,8 @@ TEST_F(sweep_program, wrong_options_are_refused_in_one_line) {
     EXPECT_EQ(std::count(refused.stderr_text.begin(), refused.stderr_text.end(), '\n'), 1) << options[0];
   }
   spawn_options operation;
-  operation.argv = {tested_command, "sweep", "road", "--ok", "true"};
-  EXPECT_THAT(run_process(operation, {}).stderr_text, HasSubstr("--ok is of sweeps of a command"));
+  operation.argv = {tested_command, "sweep", "road", "--pairs"};
+  EXPECT_THAT(run_process(operation, {}).stderr_text, HasSubstr("--pairs is of sweeps of a command"));
   operation.argv = {tested_command, "sweep", "road", "--library", "cublas"};
   EXPECT_THAT(run_process(operation, {}).stderr_text, HasSubstr("--library is of sweeps of a command"));
   operation.argv = {tested_command, "sweep"};

@@ -133,6 +133,24 @@ TEST(program_sweep_plan, sites_are_compared_by_function_and_stack) {
   EXPECT_FALSE(compare({}, {{a.site, {1, 1}}})[0].is_stable());
 }
 
+TEST(program_sweep_plan, a_second_failure_is_first_one_in_what_handles_the_first) {
+  const std::vector sites{site("cuMemAlloc_v2", "liba.so", 'a', 3)};
+  const counted_site known{sites[0].site, {2, 1}}, handles{site("cuMemFree_v2", "liba.so", 'b').site, {1, 1}},
+      of_later{site("cuOfALaterDriver", "liba.so", 'c').site, {1, 1}};
+  EXPECT_EQ(further_call_of({of_later, known, handles}, sites)->site, handles.site);
+  const auto only = further_call_of({of_later, known}, sites);
+  ASSERT_TRUE(only);
+  EXPECT_EQ(fail_text(only->site, only->ordinal, only->code),
+            "cuMemAlloc_v2@aaaaaaaaaaaaaaaa:2=OUT_OF_MEMORY");
+  EXPECT_FALSE(further_call_of({of_later}, sites)) << "it cannot be failed";
+}
+
+TEST(program_sweep_plan, runs_side_by_side_fit_into_each_memory) {
+  EXPECT_EQ(runs_side_by_side({{1, 100}, {10, 45}}, 16), 4);
+  EXPECT_EQ(runs_side_by_side({{1, 100}, {0, 0}}, 16), 16) << "of the second nothing is known";
+  EXPECT_EQ(runs_side_by_side({{10, 5}}, 16), 1);
+}
+
 // ---- logs ----
 
 class logged : public testing::Test {
@@ -166,6 +184,25 @@ TEST_F(logged, calls_are_counted_by_site_and_process) {
   EXPECT_EQ(seen.injections, 1U);
   EXPECT_EQ(seen.device_allocations, 1) << "two made, one released";
   EXPECT_EQ(seen.unread, 1U) << "cut off";
+}
+
+TEST_F(logged, calls_behind_a_failed_one_are_told_apart) {
+  const auto line = [](const char* event, const char* function, char stack, int process) {
+    return std::string(R"({"event":")") + event + R"(","function":")" + function +
+           R"(","caller":"a.out","stack":")" + std::string(16, stack) +
+           R"(","result":"CUDA_SUCCESS","pid":)" + std::to_string(process) + "}\n";
+  };
+  const run_log seen =
+      read(line("call", "cuInit", 'a', 1) + line("call", "cuMemFree_v2", 'b', 1) +
+           line("injected", "cuMemAlloc_v2", 'c', 1) + line("call", "cuMemAlloc_v2", 'c', 1) +
+           line("call", "cuInit", 'd', 2) + line("call", "cuMemFree_v2", 'b', 1) +
+           line("call", "cuMemAlloc_v2", 'c', 1) + line("call", "cuMemAlloc_v2", 'c', 1) +
+           R"({"event":"preload removed","pid":1})" + "\n");
+  ASSERT_THAT(seen.after, SizeIs(2)) << "neither the failed call itself, nor one of another process";
+  EXPECT_EQ(seen.after[0].site.function, "cuMemFree_v2");
+  EXPECT_EQ(seen.after[0].count.calls, 2U) << "its second call";
+  EXPECT_EQ(seen.after[1].count.calls, 2U);
+  EXPECT_TRUE(seen.preload_removed);
 }
 
 TEST_F(logged, no_log_is_an_empty_one) {
@@ -320,6 +357,34 @@ TEST(program_sweep_outcome, not_reached_says_nothing) {
   EXPECT_EQ(outcome_of(s), outcome::not_reached);
 }
 
+TEST(program_sweep_outcome, not_reached_says_why) {
+  const auto why = [](const run_log& log) {
+    run_seen s = seen();
+    s.log = log;
+    return judged(site("cuInit", "a", 'a').site, {0, 1, "UNKNOWN"}, s, clean()).why;
+  };
+  run_log log;
+  EXPECT_EQ(why(log), "no program of the command loaded the injector");
+  log.programs = 1;
+  EXPECT_THAT(why(log), HasSubstr("cuInit was never called"));
+  EXPECT_THAT(why(log), Not(HasSubstr("LD_PRELOAD")));
+  log.preload_removed = true;
+  EXPECT_THAT(why(log), HasSubstr("one took LD_PRELOAD from its environment"));
+  log.called["cuInit"] = 3;
+  EXPECT_EQ(why(log), "cuInit was called 3 times, and not so often by this call stack");
+  log.injections = 1;
+  EXPECT_EQ(why(log), "");
+}
+
+TEST(program_sweep_outcome, a_second_failure_that_did_not_come_is_not_reached) {
+  run_seen s = seen();
+  const planned_call both{0, 1, "OUT_OF_MEMORY", further_call{site("cuInit", "a", 'b').site, 1, "UNKNOWN"}};
+  const auto came_to = [&] { return judged(site("cuMemAlloc_v2", "a", 'a').site, both, s, clean()).came_to; };
+  EXPECT_EQ(came_to(), outcome::not_reached);
+  s.log.injections = 2;
+  EXPECT_EQ(came_to(), outcome::swallowed);
+}
+
 TEST(program_sweep_outcome, names_go_both_ways) {
   for (std::size_t i = 0; i < outcomes; ++i)
     EXPECT_EQ(outcome_named(name_of(static_cast<outcome>(i))), static_cast<outcome>(i));
@@ -354,6 +419,18 @@ TEST(program_sweep_record, a_row_is_read_as_it_was_written) {
               HasSubstr("cufault inject --fail cuMemAlloc_v2@aaaaaaaaaaaaaaaa:2=OUT_OF_MEMORY -- ./a 'b c'"));
   EXPECT_EQ(line_of(read_row(line), {"./a", "b c"}), line);
   EXPECT_FALSE(before.is_repeatable());
+  row second = before;
+  second.then = further_call{site("cuInit", "b", 'b').site, 3, "UNKNOWN"};
+  second.further = second.then;
+  second.where = {"step at a.cpp:7", "liba.so+0x10"};
+  second.python = "train.py:1 in step";
+  second.why = "it was never called";
+  second.forked = true;
+  const std::string both = line_of(second, {"./a"});
+  EXPECT_THAT(both, HasSubstr("cufault inject --fail cuMemAlloc_v2@aaaaaaaaaaaaaaaa:2=OUT_OF_MEMORY --fail "
+                              "cuInit@bbbbbbbbbbbbbbbb:3=UNKNOWN -- ./a"));
+  EXPECT_EQ(line_of(read_row(both), {"./a"}), both);
+  EXPECT_NE(second.name(), before.name());
   EXPECT_THROW(static_cast<void>(read_row("{}")), input_error);
 }
 

@@ -124,6 +124,14 @@ TEST_F(inject_command, tells_of_each_rule_that_never_acted_why) {
   EXPECT_THAT(told("--fail malloc:1=ENOMEM", probe + " version"), IsEmpty()) << "before any driver call";
 }
 
+TEST_F(inject_command, tells_that_a_process_took_the_injector_from_what_it_starts) {
+  if (emulated) return;  // python3 is of another processor
+  EXPECT_THAT(cli("inject --fail cuMemAlloc:1=OUT_OF_MEMORY -- python3 -c \"import os; del "
+                  "os.environ['LD_PRELOAD']; os.system('" +
+                  probe + " allocate 1')\""),
+              Contains(HasSubstr("never called; a process took LD_PRELOAD from its environment")));
+}
+
 TEST_F(inject_command, tells_that_rules_for_a_runtime_that_is_linked_statically_cannot_act) {
   if (emulated) GTEST_SKIP() << "the toolkit's runtime is for this processor";
   const std::string fail = "inject --fail cudaDeviceReset=cudaErrorInvalidValue -- ",

@@ -5,10 +5,14 @@
 #include "harness/injector/tests/programs/blas_user.hpp"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -158,12 +162,100 @@ void leaks_memory_at_a_product() {
   cuMemFree_v2(address);
 }
 
+// ---- steps before the first call, which a process that forks children for rows has behind it ----
+
+void end_by_handler() {
+  std::printf("ends\n");
+}
+
+std::FILE* opened = nullptr;
+pid_t first_process = 0;
+bool told_of_a_fork = false;
+pthread_mutex_t held = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+pthread_t helper{};
+std::atomic<bool> helper_ends{false};
+
+void starts_helper() {
+  pthread_create(
+      &helper, nullptr,
+      [](void*) -> void* {
+        while (!helper_ends) usleep(1000);
+        return nullptr;
+      },
+      nullptr);
+}
+
+void ends_helper() {
+  helper_ends = true;
+  if (helper != pthread_t{}) pthread_join(helper, nullptr);
+  helper = {};
+}
+
+void begins_otherwise(char** words, int at) {
+  const auto is = [&](const char* word) { return std::strcmp(words[at], word) == 0; };
+  if (is("begin")) std::printf("begins\n");  // in the buffer of a pipe
+  if (is("begin_at_once")) {
+    std::printf("begins\n");
+    std::fflush(stdout);
+  }
+  if (is("at_exit")) std::atexit(end_by_handler);
+  if (is("open_file")) opened = std::fopen("/proc/self/exe", "r");
+  if (is("open_connection")) {
+    int ends[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) != 0) std::abort();
+  }
+  if (is("note_process")) first_process = getpid();
+  if (is("note_forks")) pthread_atfork(nullptr, nullptr, [] { told_of_a_fork = true; });
+  if (is("hold_mutex")) pthread_mutex_lock(&held);
+  if (is("thread")) starts_helper();
+  if (is("thread_until_a_fork")) {
+    starts_helper();
+    pthread_atfork(ends_helper, nullptr, nullptr);
+  }
+  if (is("ignore_signals")) signal(SIGTERM, SIG_IGN);
+  if (is("close_descriptors"))
+    for (int file = 3; file < 1024; ++file) close(file);
+  if (is("exec")) {
+    words[at] = const_cast<char*>("executed");
+    execv("/proc/self/exe", words);
+  }
+  if (is("fork") || is("go_into_background")) {
+    const pid_t child = fork();
+    if (child != 0) {
+      int status = 0;
+      if (is("fork")) waitpid(child, &status, 0);
+      _exit(WIFEXITED(status) ? WEXITSTATUS(status) : 9);
+    }
+    if (is("go_into_background"))
+      for (setsid();;) pause();
+  }
+}
+
+/// What such a step left behind.
+void tells_of_beginning() {
+  char first = 0;
+  if (opened != nullptr && std::fread(&first, 1, 1, opened) == 1) std::printf("file begins with %d\n", first);
+  if (first_process != 0 && first_process != getpid()) std::printf("in another process\n");
+  if (told_of_a_fork) std::printf("was forked\n");
+  std::printf("mutex: %d\n", pthread_mutex_unlock(&held));
+}
+
+/// Handles a failure by a call that it makes nowhere else, and by which it crashes.
+void handles_badly() {
+  int count = 0, version = 0;
+  if (cuDeviceGetCount(&count) == 0) return;
+  if (cuDriverGetVersion(&version) != 0) raise(SIGSEGV);
+}
+
 }  // namespace
 
 int main(int count, char** words) {
   const int run = number_of_run();
   for (int i = 1; i < count; ++i) {
     const auto is = [&](const char* word) { return std::strcmp(words[i], word) == 0; };
+    begins_otherwise(words, i);
+    if (is("tell")) tells_of_beginning();
+    if (is("handle_badly")) handles_badly();
     if (is("report") && !reports()) return 3;
     if (is("warn")) warns();
     if (is("swallow")) swallows();
