@@ -328,7 +328,7 @@ class run {
         report.lines.push_back(dump_json(arm_json(j.of->name, lost)));
       }
     } else {
-      shown.line(fmt::format("{}: no second look: the process that ran its trials {}", name_of(plan, done),
+      shown.line(fmt::format("{}: judged by its first look alone: the process of the second {}", name_of(plan, done),
                              answer.died));
     }
     const auto read = [&](const std::string& line) {

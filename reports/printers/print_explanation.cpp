@@ -241,8 +241,8 @@ std::string without_cause(const explanation& e, const std::string& log) {
 std::string unmeasured_library(const explanation& e) {
   const status_library* const of = e.kind.empty() ? nullptr : library_of_status(e.failure->status);
   return e.kind.empty() ? ""
-                        : fmt::format("not measured with {}: causes of a status of its kind, {}",
-                                      of == nullptr ? "this library" : of->title, e.kind);
+                        : fmt::format("not measured with {}: causes are those of similar statuses",
+                                      of == nullptr ? "this library" : of->title);
 }
 
 std::string tells_apart(const explanation& e) {

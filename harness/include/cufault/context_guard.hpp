@@ -38,13 +38,14 @@ class context_guard {
     now_.clear();
     void* here = nullptr;
     auto* current = driver<int(void**)>("cuCtxGetCurrent");
-    if (hangs_ || getpid() != process_ || current == nullptr || current(&here) != 0) return "";
+    if (hangs_) return "the driver did not answer within 5 s";
+    if (getpid() != process_ || current == nullptr || current(&here) != 0) return "";
     // In a thread of its own: a driver that hangs does not hang the tests, and their current context stays theirs.
     auto promised = std::make_shared<std::promise<answer>>();
     auto told = promised->get_future();
     std::thread([promised, here] { promised->set_value(ask(here)); }).detach();
     hangs_ = told.wait_for(std::chrono::seconds(5)) != std::future_status::ready;
-    if (hangs_) return "cuMemGetInfo did not answer within 5 s";
+    if (hangs_) return look();
     const answer got = told.get();
     if (is_lost(got.code))
       return words(got.code) + (unseen_ < 2 ? ""

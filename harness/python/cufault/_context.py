@@ -65,7 +65,9 @@ class Contexts:
         """Why a context is lost, empty where none is; and numbers that grow where a test leaves something behind."""
         here, numbers, codes = ctypes.c_void_p(), dict[str, int](), list[int]()
         driver = _loaded("libcuda.so.1") if os.getpid() == self._process else None  # CUDA does not work in a forked child
-        if self.hangs or driver is None or driver.cuCtxGetCurrent(byref(here)) != 0:
+        if self.hangs:
+            return f"the driver did not answer within {_SECONDS:.0f} s", numbers
+        if driver is None or driver.cuCtxGetCurrent(byref(here)) != 0:
             return "", numbers
         # In a thread of its own: a driver that hangs does not hang the tests, and their current context stays theirs.
         if self._asked is None:
@@ -76,7 +78,7 @@ class Contexts:
             self._answered.get(timeout=_SECONDS)
         except queue.Empty:
             self.hangs = True
-            return f"cuMemGetInfo did not answer within {_SECONDS:.0f} s", numbers
+            return self.look()
         lost = next((code for code in codes if code in LOST), None)
         if lost is not None:
             return self._words(driver, lost), numbers

@@ -199,8 +199,6 @@ class _Run:
         """How it ended other than as pytest does; empty where it did."""
         if self.timed_out:
             return f"the test's process did not end within {self.seconds:.0f} s, and was ended"
-        if self.exit_code < 0:
-            return _how_it_ended(self.exit_code)
         if self.exit_code not in (0, 1) or not any(r.when == "teardown" for r in self.reports):
             return _how_it_ended(self.exit_code)
         return ""
