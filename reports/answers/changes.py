@@ -63,8 +63,13 @@ class Report:
                 if (not calls or not c["calls"] or set(calls) & set(c["calls"])) and set(arms) & set(c["arms"])]
 
     def of_note(self, note: dict[str, Any]) -> list[int]:
-        """Of one that our records confirm."""
-        return self.changes_of(note["ours"].get("arms", []), note["calls"]) if note["ours"]["verdict"] == "confirmed" else []
+        """Of one that our records confirm: at its release, where there is such a change, and of its functions, where one names them."""
+        if note["ours"]["verdict"] != "confirmed":
+            return []
+        arms, release = note["ours"].get("arms", []), numbers_in(note["release"])[:3]
+        of_calls = self.changes_of(arms, note["calls"])
+        here = [i for i in self.changes_of(arms, []) if numbers_in(self.changes[i]["after"]) < release <= numbers_in(self.changes[i]["at_latest"])]
+        return [i for i in here if i in of_calls] or here or of_calls
 
     def unmentioned(self) -> list[int]:
         mentioned = {i for note in self.notes for i in self.of_note(note)}

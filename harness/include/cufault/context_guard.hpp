@@ -29,7 +29,7 @@ class context_guard {
     auto* current = driver<int(unsigned*, unsigned)>("cuLogsCurrent");
     if (current == nullptr || current(&log_, 0) != 0) log_ = 0;
     ++unseen_;
-    if (when == guard_when::each) look();
+    lost_before_ = when == guard_when::each && !look().empty();
     before_ = now_;
   }
 
@@ -48,9 +48,10 @@ class context_guard {
     if (hangs_) return look();
     const answer got = told.get();
     if (is_lost(got.code))
-      return words(got.code) + (unseen_ < 2 ? ""
-                                            : "; tests before this one that were not looked at: " +
-                                                  std::to_string(unseen_ - 1));
+      return words(got.code) + (lost_before_  ? "; it was lost before this test began"
+                                : unseen_ < 2 ? ""
+                                              : "; tests before this one that were not looked at: " +
+                                                    std::to_string(unseen_ - 1));
     unseen_ = 0;
     if (got.used < 0) return "";
     now_["bytes in use on the device"] = got.used;
@@ -153,7 +154,7 @@ class context_guard {
   }
 
   const pid_t process_ = getpid();  // in a forked child CUDA does not work
-  bool hangs_ = false;
+  bool hangs_ = false, lost_before_ = false;
   unsigned log_ = 0;
   int unseen_ = 0;  // tests since the last look
   std::map<std::string, long long> before_, now_;

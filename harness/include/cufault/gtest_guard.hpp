@@ -8,7 +8,8 @@
 
 namespace cufault {
 
-/// GoogleTest: the first test that lost the CUDA context fails and says so, in the XML too. The tests after it are skipped, with that reason.
+/// GoogleTest: the first test that lost the CUDA context fails and says so, in the XML too. The tests after it are skipped, with that reason;
+/// what GoogleTest does for a whole suite (SetUpTestSuite) still runs.
 /// In one file of the test program:
 ///
 ///     static const bool guarded = cufault::guard_gtest(cufault::guard_when::each);

@@ -92,8 +92,10 @@ class Contexts:
 
     def _answer_all(self, driver: Any, asked: queue.SimpleQueue[Any]) -> None:
         while True:
-            _ask(driver, *asked.get())
-            self._answered.put(None)
+            try:
+                _ask(driver, *asked.get())
+            finally:
+                self._answered.put(None)
 
     def _words(self, driver: Any, code: int) -> str:
         """The code's name and what the driver logged of it first since `begin`, else its text for the code."""
