@@ -328,8 +328,8 @@ class run {
         report.lines.push_back(dump_json(arm_json(j.of->name, lost)));
       }
     } else {
-      shown.line(fmt::format("{}: judged by its first look alone: the process of the second {}", name_of(plan, done),
-                             answer.died));
+      shown.line(fmt::format("{}: judged by its first look alone: the process of the second {}",
+                             name_of(plan, done), answer.died));
     }
     const auto read = [&](const std::string& line) {
       arm_result arm = std::move(arm_from(json_cursor{parse_json(writer.file().string(), line)}).arms[0]);
