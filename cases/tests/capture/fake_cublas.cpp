@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A libcublas.so.13 and a libcublasLt.so.13 that compute nothing. What they were called with they write as a line to the file FAKE_SAYS, in
 // words that mean the same in another process, and the status that they return follows from the words alone. FAKE_STATUS: they return that.
+// NOLINTBEGIN(performance-no-int-to-ptr): arguments come as integers
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -136,7 +137,7 @@ int came(std::string_view function, const std::vector<word>& values) {
       if (type.back() != '*' || kind_of(values[i]) == '0' || kind_of(values[i]) == '-') continue;
       for (const auto& [other, at] : pointers)
         if (at == values[i]) text += " as " + other;
-      pointers.push_back({std::string(parameter), values[i]});
+      pointers.emplace_back(parameter, values[i]);
     }
   }
   unsigned hash = 2166136261U;
@@ -276,3 +277,4 @@ CAME(cublasStrsm_v2)
 CAME(cublasSgeam)
 CAME(cublasSdgmm)
 #endif
+// NOLINTEND(performance-no-int-to-ptr)

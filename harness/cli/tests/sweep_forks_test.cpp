@@ -20,7 +20,6 @@ using testing::AllOf;
 using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
-using testing::Not;
 using testing::UnorderedElementsAre;
 
 const std::vector<std::string> reported_and_swallowed{"cuInit reported", "cuDriverGetVersion swallowed"};

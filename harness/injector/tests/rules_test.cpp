@@ -185,7 +185,7 @@ class replayed : public testing::Test {
   std::string of(const std::string& lines) {
     std::ofstream(folder.path() / "log") << lines;
     try {
-      const std::string text = rules_of_log(folder.path() / "log");
+      std::string text = rules_of_log(folder.path() / "log");
       static_cast<void>(rules_from(json_cursor{parse_json("replayed", text)}));
       return text;
     } catch (const input_error& error) {
