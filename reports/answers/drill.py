@@ -374,7 +374,8 @@ class Drill:
                 return "ends", f"{ended} after {now - self.armed:.1f} s"
             if kind == "right" and healthy and self.struck and now - bad >= settled:
                 return "recovers", f"right answers for {now - bad:.1f} s"
-            if now >= deadline:
+            # A right answer at the end is no recovery yet: a fault that comes and goes shows within the time that one takes.
+            if now >= deadline and (kind != "right" or not healthy or now >= deadline + settled):
                 break
             processes.wait(self.stop, PAUSE)
         if not self.struck:
