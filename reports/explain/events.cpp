@@ -110,9 +110,17 @@ bool says_that_it_failed(std::string_view before, std::string_view behind) {
   while (before.ends_with(' ')) before.remove_suffix(1);
   for (const std::string_view word : {"if", "when", "whether", "case", "unless", "no"})
     if (before == word || before.ends_with(" " + std::string(word))) return false;
-  for (const std::string_view said :
-       {"error executing", "error calling", "failed to execute", "failed to call", "failure in", "error in"})
-    if (before.ends_with(said)) return true;
+  for (const std::string_view said : {"error executing", "error calling", "failed to execute",
+                                      "failed to call", "failure in", "error in"}) {
+    if (!before.ends_with(said)) continue;
+    before.remove_suffix(said.size());
+    while (before.ends_with(' ')) before.remove_suffix(1);
+    for (const std::string_view word : {"no", "0", "without", "any"})
+      if (before.ends_with(word) &&
+          (before.size() == word.size() || !is_word(before[before.size() - word.size() - 1])))
+        return false;
+    return !behind.starts_with("'s");
+  }
   if (behind.starts_with('(')) {
     const auto close = behind.substr(0, longest_words).find(')');
     if (close == std::string_view::npos) return false;
@@ -124,6 +132,15 @@ bool says_that_it_failed(std::string_view before, std::string_view behind) {
   for (const std::string_view end : {"failed", "failure", "returned an error", "returned error"})
     if (behind.starts_with(end) && (behind.size() == end.size() || !is_word(behind[end.size()]))) return true;
   return false;
+}
+
+/// Whether a line says only that the call at its begin failed: "cublasCreate failed:", "curandGenerateUniform(engine, values)".
+bool is_all_that_is_said(std::string_view said) {
+  while (!said.empty() && is_word(said.front())) said.remove_prefix(1);
+  while (!said.empty() && std::string_view(" :=.").find(said.back()) != std::string_view::npos)
+    said.remove_suffix(1);
+  return said.empty() || said.ends_with("failed") || said.ends_with("failure") || said.ends_with("error") ||
+         (said.front() == '(' && said.back() == ')');
 }
 
 /// Whether a line tells of an exception or an error beside what is known to be harmless. In lower case.
@@ -559,8 +576,10 @@ void event_finder::look_for_number_below(const log_line& line) {
   if (!value) return;
   log_event& failed = all_.events.back();
   const status_library* const of = library_of_status(failed.call);
-  if (failed.id != "call.failed" || failed.line + 1 != line.number || of == nullptr) return;
-  if (const std::string_view status = known_.by_code(*of, *value); !status.empty())
+  if (failed.id != "call.failed" || of == nullptr) return;
+  if (failed.line + 2 == line.number) failed.status = status_failed;  // it was the first of a list
+  if (failed.line + 1 != line.number || !is_all_that_is_said(failed.words)) return;
+  if (const std::string_view status = known_.by_code(*of, *value); !status.empty() && !is_success(status))
     failed.status = known_.canonical(status);
 }
 

@@ -476,6 +476,11 @@ process_state state_after(const explanation& e, const failure_seen& failure, con
   return {.why = fmt::format("{}", fmt::join(parts, ", "))};
 }
 
+/// "not ready", "already enabled": what a call says of what goes well.
+bool is_answer(const log_event& e, const lexicon& words) {
+  return e.role == event_role::failure && words.kind_of(e.status) == "kind.answer";
+}
+
 /// Without failures of common words that lack a call or a word of a GPU. Where another one stands, words of people ("out of memory is ruled
 /// out") and what a framework refused are none either.
 void leave_out_what_is_not_sure(log_findings& log, const lexicon& words) {
@@ -495,7 +500,7 @@ void leave_out_what_is_not_sure(log_findings& log, const lexicon& words) {
   });
   const auto is_sure = [&](const log_event& e) {
     return e.role == event_role::failure && !is_refusal(e) && !words.follows(e.status) &&
-           (e.lacks == event_needs::nothing || !e.call.empty());
+           !is_answer(e, words) && (e.lacks == event_needs::nothing || !e.call.empty());
   };
   if (std::ranges::none_of(log.events, is_sure)) return;
   std::erase_if(log.events, [&](const log_event& e) {
@@ -537,6 +542,35 @@ std::optional<log_event> named_failure(const log_findings& log, const lexicon& w
     return e;
   }
   return std::nullopt;
+}
+
+/// An answer is the failure only where nothing else failed and the program ended at it.
+void leave_out_answers(explanation& e, const lexicon& words) {
+  std::vector<log_event>& events = e.log.events;
+  std::vector<log_event> answers;
+  bool another = named_failure(e.log, words).has_value(), ended = false;
+  for (const log_event& event : events)
+    if (is_answer(event, words))
+      answers.push_back(event);
+    else
+      another = another || event.role == event_role::failure;
+  if (answers.empty()) return;
+  for (const log_event& a : answers)
+    ended = ended || std::ranges::any_of(events, [&](const log_event& event) {
+              const bool ends = event.id.starts_with("end.") || event.role == event_role::fatal;
+              return ends && event.id != "fatal.library" && event.line >= a.line && event.line - a.line <= 2;
+            });
+  if (ended && !another) return;
+  if (!another && !e.aside) {
+    e.aside = answers.front();
+    const auto cause = std::ranges::find(words.causes, "no_failure.answer", &known_cause::id);
+    e.aside_cause = cause == words.causes.end() ? nullptr : &*cause;
+  }
+  std::erase_if(events, [&](const log_event& event) {
+    return is_answer(event, words) ||
+           (event.role == event_role::fatal &&
+            std::ranges::find(answers, event.line, &log_event::line) != answers.end());
+  });
 }
 
 /// Where something else failed, what has no causes only follows from it, or leads to it.
@@ -749,6 +783,7 @@ explanation explain(log_findings log, const knowledge& known, std::size_t at_mos
   std::vector<candidate> all;
   leave_out_what_was_survived(result, known.words);
   leave_out_what_is_not_sure(result.log, known.words);
+  leave_out_answers(result, known.words);
   leave_out_what_has_no_causes(result.log, known.words);
   leave_out_other_ranks(result);
   result.driver = take_driver_failure(result.log, known.words);

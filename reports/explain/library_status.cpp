@@ -193,9 +193,12 @@ class line_reader {
         !is_one_of(lower(words_[place - 1]), {"create", "make", "initialize", "init"}))
       return;
     const std::string_view verb = lower(words_[place - 2]);
-    if (verb != "to" && verb != "cannot" && verb != "not" && verb != "t") return;
-    if (verb == "to" && (place < 3 || !is_one_of(lower(words_[place - 3]), {"failed", "unable", "failure"})))
-      return;
+    // "could not", "couldn't", "failed to"; not "did not", "to not".
+    const std::string_view before = place > 2 ? lower(words_[place - 3]) : std::string_view{};
+    const bool fails = verb == "to"                    ? is_one_of(before, {"failed", "unable", "failure"})
+                       : is_one_of(verb, {"not", "t"}) ? is_one_of(before, {"could", "couldn", "can"})
+                                                       : verb == "cannot";
+    if (!fails) return;
     std::size_t end = place + 1;
     while (end < words_.size() && end < place + 4 &&
            is_one_of(lower(words_[end]), {"handle", "plan", "batched", "generator", "library", "context"}))

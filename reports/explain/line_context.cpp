@@ -118,6 +118,12 @@ bool begins_with_any(std::string_view text, const std::vector<std::string>& word
   return std::ranges::any_of(words, [&](const auto& word) { return text.starts_with(word); });
 }
 
+/// "return code: 13" is what a program prints.
+bool is_source(std::string_view text, const log_grammar& grammar) {
+  return begins_with_any(text, grammar.source) && !text.starts_with("return code:") &&
+         !text.starts_with("return value:") && !text.starts_with("return status:");
+}
+
 /// "... (#123)": the title of a change.
 bool ends_with_change(std::string_view text) {
   while (text.ends_with(' ')) text.remove_suffix(1);
@@ -186,7 +192,7 @@ bool speaks_of_no_failure(std::string_view lower, const log_grammar& grammar) {
   if (at == std::string_view::npos) return false;
   std::string_view text = lower.substr(at);
   if (ends_with_change(text) || begins_with_commit(text) || text.starts_with("merge pull request") ||
-      begins_with_any(text, grammar.source))
+      is_source(text, grammar))
     return true;
   if (text.starts_with("$ ") || text.starts_with("ok ") || text.starts_with("xfail ") ||
       text.starts_with("skipped "))
@@ -199,9 +205,11 @@ bool speaks_of_no_failure(std::string_view lower, const log_grammar& grammar) {
     listed = true;
   }
   if (listed && begins_with_commit(text)) return true;
-  // A line of a diff.
-  if (listed &&
-      begins_with_any(text.substr(std::min(text.find_first_not_of(' '), text.size())), grammar.source))
+  // A line of a diff: no bullet of a list, which says what a call returned.
+  const auto end = lower.find_last_not_of(" \r");
+  if (listed && (lower.front() == '+' || lower.front() == '-') &&
+      std::string_view(";{)").find(lower[end]) != std::string_view::npos &&
+      is_source(text.substr(std::min(text.find_first_not_of(' '), text.size())), grammar))
     return true;
   const bool in_brackets = text.starts_with('[');
   if (in_brackets) text.remove_prefix(1);
