@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 // As a user's program with Catch2; context_guard_test.cpp runs it.
+#include "harness/include/cufault/catch2_guard.hpp"
 #include "harness/include/tests/guarded.hpp"
 
 #include <catch2/catch_test_macros.hpp>
-#include <cufault/catch2_guard.hpp>
 
 namespace {
 using at_failures = cufault::catch2_guard<>;
