@@ -31,7 +31,7 @@ namespace {
 constexpr std::size_t most_lines = 20;
 
 /// Rows for people; programs know a fact by its key.
-class answer {
+class answer_text {
  public:
   void fact(const char* key, std::string_view head, const std::string& text) {
     if (text.empty()) return;
@@ -104,7 +104,7 @@ nlohmann::ordered_json why_json(const why_run& run) {
 }
 
 why_words why_answer(const why_run& run, const diagnosis* checks) {
-  answer out;
+  answer_text out;
   out.json = why_json(run);
   out.rows.push_back({"", fmt::format("cufault why: {} {} after {:.1f} s", run.command, ended_text(run.end),
                                       run.end.seconds)});
