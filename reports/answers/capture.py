@@ -205,7 +205,7 @@ class Program:
         elements = said.get("elements", [])
         asked_for = max(self.numbers.get("batchCount", self.numbers.get("group_count", 1)), 1)
         count = min(asked_for, max(len(elements), 1))
-        first = elements[0] if elements else {"kind": "d", "left": 0, "value": 0}
+        first: dict[str, Any] = elements[0] if elements else {"kind": "d", "left": 0, "value": 0}
         if said["kind"] not in "0-":
             if not elements or count < asked_for or "group_count" in self.numbers:
                 self.lost.append(f"elements of {name}" + (f" behind the first {len(elements)}" if elements else ""))
