@@ -121,20 +121,21 @@ namespace {
 
 /// By file and offset. Empty for a file without debug information.
 std::string line_at(const std::string& file, const std::string& offset, int stop) {
-  static std::map<std::string, bool> has_lines;
+  static std::map<std::string, std::optional<std::uint64_t>> base_with_lines;
   static std::map<std::pair<std::string, std::string>, std::string> known;
   static const std::string program = as_a_shell_finds("addr2line");
-  const auto [has, is_new] = has_lines.try_emplace(file, false);
+  const auto [base, is_new] = base_with_lines.try_emplace(file);
   if (is_new) try {
       const elf_facts elf = read_elf(file, open_readable(file));
-      has->second = program.starts_with('/') && elf.shared && section_named(elf, ".debug_line") != nullptr;
+      if (program.starts_with('/') && section_named(elf, ".debug_line") != nullptr) base->second = elf.base;
     } catch (const input_error&) {
     }
-  if (!has->second) return {};
+  if (!base->second) return {};
   const auto [place, is_first] = known.try_emplace({file, offset});
   if (!is_first) return place->second;
   spawn_options asks;
-  asks.argv = {program, "-C", "-f", "-e", file, fmt::format("{:#x}", std::stoull(offset, nullptr, 16) - 1)};
+  const std::uint64_t address = *base->second + std::stoull(offset, nullptr, 16);
+  asks.argv = {program, "-C", "-f", "-e", file, fmt::format("{:#x}", address - 1)};
   asks.environment = {{"LD_PRELOAD", ""}};
   const std::string said = run_process(asks, {}, stop).stdout_text;
   const auto first = said.find('\n');

@@ -38,7 +38,6 @@ class elf_reader {
     facts_.machine = header_.e_machine == EM_X86_64    ? "x86_64"
                      : header_.e_machine == EM_AARCH64 ? "aarch64"
                                                        : fmt::format("machine {}", header_.e_machine);
-    facts_.shared = header_.e_type == ET_DYN;
     read_segments();
     read_sections();
     read_dynamic();
@@ -86,6 +85,8 @@ class elf_reader {
   void read_segments() {
     segments_ = table<Elf64_Phdr>(header_.e_phoff, header_.e_phnum, header_.e_phentsize, most_segments,
                                   "program headers");
+    const auto first = std::ranges::find(segments_, PT_LOAD, &Elf64_Phdr::p_type);
+    if (first != segments_.end()) facts_.base = first->p_vaddr - first->p_offset;
     for (const Elf64_Phdr& p : segments_)
       if (p.p_type == PT_NOTE && p.p_filesz <= longest_note) read_notes(p.p_offset, p.p_filesz);
   }

@@ -33,8 +33,8 @@ struct elf_section {
 
 /// What the loader reads of a file, and its sections. 64 bits, little endian.
 struct elf_facts {
-  std::string machine{};  ///< "x86_64", "aarch64", "machine 8"
-  bool shared = false;    ///< a shared library, or an executable that can be loaded anywhere
+  std::string machine{};   ///< "x86_64", "aarch64", "machine 8"
+  std::uint64_t base = 0;  ///< address of its first byte as linked; 0 where it can be loaded anywhere
   std::string soname{}, rpath{}, runpath{}, build_id{};
   std::vector<std::string> needed{};
   std::vector<elf_section> sections{};  ///< empty where they were stripped

@@ -29,9 +29,16 @@ json forked(const json& end) {
   return end.contains("anew") ? end["anew"] : json(end["forked"]);
 }
 
+class sweep_forks : public sweep_program {
+  void SetUp() override {
+    sweep_program::SetUp();
+    if (emulated) GTEST_SKIP() << "qemu has threads of its own, and python3 is of this processor";
+  }
+};
+
 // ---- what is forked does what is started anew ----
 
-TEST_F(sweep_program, rows_are_forked_and_one_in_ten_is_compared) {
+TEST_F(sweep_forks, rows_are_forked_and_one_in_ten_is_compared) {
   const swept seen = sweep({"--depth", "every"}, {"report", "swallow", "crash"});
   EXPECT_EQ(seen.process.exit_code, 1) << seen.process.stderr_text;
   const json end = seen.of("end").at(0);
@@ -48,7 +55,7 @@ TEST_F(sweep_program, rows_are_forked_and_one_in_ten_is_compared) {
               HasSubstr("1 of 2 rows ran in forked processes, 1 in both ways"));
 }
 
-TEST_F(sweep_program, output_from_before_the_fork_comes_once_and_handlers_at_the_end_run) {
+TEST_F(sweep_forks, output_from_before_the_fork_comes_once_and_handlers_at_the_end_run) {
   for (const char* begins : {"begin", "begin_at_once"}) {
     const swept seen = sweep({}, {begins, "at_exit", "report", "swallow"});
     EXPECT_THAT(seen.outcomes(), reported_and_swallowed) << begins << seen.process.stdout_text;
@@ -56,31 +63,31 @@ TEST_F(sweep_program, output_from_before_the_fork_comes_once_and_handlers_at_the
   }
 }
 
-TEST_F(sweep_program, each_child_reads_a_file_from_where_the_program_stopped) {
+TEST_F(sweep_forks, each_child_reads_a_file_from_where_the_program_stopped) {
   const swept seen = sweep({}, {"open_file", "report", "swallow", "warn", "tell"});
   EXPECT_THAT(seen.outcomes(), Contains("cuDriverGetVersion swallowed"));
   EXPECT_EQ(forked(seen.of("end").at(0)), 2);
 }
 
-TEST_F(sweep_program, a_fork_is_not_told_and_a_mutex_stays_its_thread_s) {
+TEST_F(sweep_forks, a_fork_is_not_told_and_a_mutex_stays_its_thread_s) {
   const swept seen = sweep({}, {"note_forks", "hold_mutex", "report", "swallow", "tell"});
   EXPECT_THAT(seen.outcomes(), reported_and_swallowed);
   EXPECT_EQ(forked(seen.of("end").at(0)), 1);
 }
 
-TEST_F(sweep_program, a_program_that_becomes_another_is_forked_there) {
+TEST_F(sweep_forks, a_program_that_becomes_another_is_forked_there) {
   const swept seen = sweep({}, {"exec", "report", "swallow"});
   EXPECT_THAT(seen.outcomes(), reported_and_swallowed);
   EXPECT_EQ(forked(seen.of("end").at(0)), 1);
 }
 
-TEST_F(sweep_program, threads_that_a_fork_ends_are_no_hindrance) {
+TEST_F(sweep_forks, threads_that_a_fork_ends_are_no_hindrance) {
   const swept seen = sweep({}, {"thread_until_a_fork", "report", "swallow"});
   EXPECT_THAT(seen.outcomes(), reported_and_swallowed);
   EXPECT_EQ(forked(seen.of("end").at(0)), 1);
 }
 
-TEST_F(sweep_program, a_forked_row_that_hangs_or_leaves_a_process_is_ended) {
+TEST_F(sweep_forks, a_forked_row_that_hangs_or_leaves_a_process_is_ended) {
   const swept seen =
       sweep({"--timeout", "2s"}, {"ignore_signals", "hang", "swallow", "leak_process", "swallow"});
   EXPECT_THAT(seen.outcomes(), AllOf(Contains("cuCtxGetCurrent hung"), Contains("cuCtxGetDevice leaked")));
@@ -89,7 +96,7 @@ TEST_F(sweep_program, a_forked_row_that_hangs_or_leaves_a_process_is_ended) {
 
 // ---- what is started anew, and why ----
 
-TEST_F(sweep_program, a_row_that_differs_in_a_forked_process_ends_forking) {
+TEST_F(sweep_forks, a_row_that_differs_in_a_forked_process_ends_forking) {
   const swept seen = sweep({}, {"note_process", "swallow", "warn", "tell"});
   const json end = seen.of("end").at(0);
   EXPECT_THAT(end["anew"].get<std::string>(),
@@ -99,7 +106,7 @@ TEST_F(sweep_program, a_row_that_differs_in_a_forked_process_ends_forking) {
               UnorderedElementsAre("cuDriverGetVersion swallowed", "cuCtxGetDevice reported"));
 }
 
-TEST_F(sweep_program, what_cannot_be_forked_is_started_anew) {
+TEST_F(sweep_forks, what_cannot_be_forked_is_started_anew) {
   const std::vector<std::pair<std::string, std::string>> all{
       {"thread", "1 further thread of it has begun before its first call"},
       {"fork", "its first call comes in a process that it starts"},
@@ -116,7 +123,7 @@ TEST_F(sweep_program, what_cannot_be_forked_is_started_anew) {
               HasSubstr("the command is started anew for each run: 1 further thread"));
 }
 
-TEST_F(sweep_program, a_program_in_the_background_is_told) {
+TEST_F(sweep_forks, a_program_in_the_background_is_told) {
   const auto seen = cufault({}, {swept_program, "go_into_background", "report"});
   EXPECT_EQ(seen.exit_code, 77) << seen.stdout_text;
   EXPECT_THAT(seen.stderr_text, HasSubstr("its first process ended and left 1 process running"));
@@ -142,7 +149,7 @@ TEST_F(sweep_program, a_row_says_where_its_call_is_made) {
               HasSubstr("where: " + where.at(0) + " < "));
 }
 
-TEST_F(sweep_program, a_row_of_a_python_program_says_its_line) {
+TEST_F(sweep_forks, a_row_of_a_python_program_says_its_line) {
   const fs::path program = folder / "step.py";
   std::ofstream(program) << "import atexit, ctypes\n"
                             "print('begins')\n"

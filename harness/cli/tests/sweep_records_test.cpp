@@ -108,8 +108,8 @@ TEST_F(sweep_program, two_at_once_do_not_write_one_record) {
   for (const std::string option : {"--record ", "--resume "}) {
     fs::remove(said);
     // What the first one sweeps runs the second one, which is to be refused.
-    const std::string second = "env -u LD_PRELOAD " + tested_command + " sweep " + option + record + " -- " +
-                               emulating(swept_program, programs) + " swallow 2>>" + said + "; exec " +
+    const std::string second = "(unset LD_PRELOAD; " + tested_command + " sweep " + option + record + " -- " +
+                               emulating(swept_program, programs) + " swallow) 2>>" + said + "; exec " +
                                emulating(swept_program, programs) + " report";
     const auto first = cufault({"--record", record}, {"/bin/sh", "-c", second});
     EXPECT_EQ(first.exit_code, 0) << first.stderr_text;

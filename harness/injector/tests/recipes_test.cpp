@@ -50,6 +50,8 @@ TEST_F(recipes, print_what_the_page_shows) {
   const auto all = commands_of(RECIPES);
   ASSERT_THAT(all, testing::SizeIs(testing::Ge(10U)));
   for (const auto& [command, output] : all) {
+    if (emulated && command.starts_with("cufault sweep"))
+      continue;  // qemu has threads of its own: nothing is forked
     std::ofstream(folder / "command") << emulating(command, "./") << '\n';
     const auto said =
         said_with_emulator("cd " + folder.string() +
