@@ -767,7 +767,7 @@ std::string how_sure(const ranked_cause& c) {
 }
 
 std::string rests_on(const ranked_cause& c, const explanation& e) {
-  const std::string sure = how_sure(c);
+  std::string sure = how_sure(c);
   if (c.sure != confidence::possible && !c.words.empty()) return sure + ": " + c.words.front().words;
   if (c.sure != confidence::possible && !c.machine.empty()) return sure + ": " + one_line(c.machine.front());
   if (c.sure == confidence::possible && c.natural_trials > 0)
