@@ -95,7 +95,9 @@ void refuse_gpu_of_others(const injector::rule_set& all) {
     return r.does == effect::trap || r.does == effect::device_assert;
   };
   if (std::none_of(all.rules.begin(), all.rules.end(), is_kernel)) return;
-  const std::set<unsigned> users = nvml().compute_users();
+  std::set<unsigned> users = nvml().compute_users();
+  for (const injector::rule& r : all.rules)  // a process that rules name is no other one
+    if (r.pid) users.erase(static_cast<unsigned>(*r.pid));
   if (users.empty()) return;
   throw usage_error(
       fmt::format("{} use a GPU of this machine (pid {}), and a rule starts a kernel that fails: \"return\" "

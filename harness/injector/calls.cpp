@@ -108,6 +108,7 @@ decision judge(const rules_of_slot& rules, const call_frame& frame, pending_call
     const bool any_stack = r->what.then_any_stack && r->acted != 0;
     if (r->what.at_stack && r->what.at_stack != call.stack && !any_stack) continue;
     if (r->what.once_per_stack && !is_first_of_stack(*r, *call.stack)) continue;
+    if (r->what.sticky && !r->what.after && current_context().handle == nullptr) continue;  // nothing to lose
     const auto n = ++r->held;
     if ((decided && r->what.does != effect::log) || !acts_now(*r, n)) continue;
     if (call.caller.empty()) call.caller = library_at(frame.caller);

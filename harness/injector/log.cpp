@@ -216,10 +216,11 @@ std::string python_stack() {
   const int file = here != nullptr ? memfd_create("cufault", MFD_CLOEXEC) : -1;
   if (file < 0) return {};
   dump(file, here);
-  static constinit std::array<char, 1U << 14> text{};
+  std::string text(1U << 14, '\0');
   const ssize_t size = pread(file, text.data(), text.size(), 0);
   close(file);
-  std::string_view rest(text.data(), static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
+  std::string_view rest =
+      std::string_view(text).substr(0, static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
   std::string lines;  // the dump begins with the innermost
   while (!rest.empty()) {
     const std::string_view line = rest.substr(0, rest.find('\n'));
