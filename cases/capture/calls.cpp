@@ -321,11 +321,7 @@ void capture_non_blocking(trial& t) {
 
 // ---- the case ----
 
-failure_case calls() {
-  failure_case c;
-  c.name = "capture.calls";
-  c.summary = "calls that a capture refuses, is invalidated by, or records otherwise than meant";
-  c.failures = {"F-CAP-04", "F-CAP-06", "F-CAP-07", "F-CAP-09", "F-CAP-10", "RN-16"};
+void calls(failure_case& c) {
   c.add("control", arm_kind::control, "products, results in device memory, heuristics asked before", control);
 
   c.add("host_results", arm_kind::fault,
@@ -355,10 +351,11 @@ failure_case calls() {
         capture_non_blocking);
 
   c.in_tier = {"control", "host_results", "device_results", "frozen_alpha", "legacy_stream"};
-  return c;
 }
 
-const register_case here{calls()};
+const register_case here("capture.calls",
+                         "calls that a capture refuses, is invalidated by, or records otherwise than meant",
+                         {"F-CAP-04", "F-CAP-06", "F-CAP-07", "F-CAP-09", "F-CAP-10", "RN-16"}, calls);
 
 }  // namespace
 }  // namespace cufault

@@ -156,12 +156,7 @@ void in_thread_local_mode(trial& t, const call_beside& call) {
 
 // ---- the case ----
 
-failure_case handles() {
-  failure_case c;
-  c.name = "capture.handles";
-  c.summary =
-      "handles and memory created and destroyed during a capture, by the thread that captures and by another";
-  c.failures = {"F-CAP-01", "F-CAP-05"};
+void handles(failure_case& c) {
   c.add("control", arm_kind::control, "all of the calls, before and after the capture", control);
 
   c.add("create_global", arm_kind::fault, "cublasCreate during a capture in the global mode", create_within);
@@ -176,10 +171,12 @@ failure_case handles() {
           [&call](trial& t) { in_thread_local_mode(t, call); });
   }
   c.in_tier = {"control", "create_global", "create_first", "beside_allocate", "thread_local_allocate"};
-  return c;
 }
 
-const register_case here{handles()};
+const register_case here(
+    "capture.handles",
+    "handles and memory created and destroyed during a capture, by the thread that captures and by another",
+    {"F-CAP-01", "F-CAP-05"}, handles);
 
 }  // namespace
 }  // namespace cufault

@@ -92,18 +92,15 @@ void set_workspace(trial& t) {
 
 // ---- the case ----
 
-failure_case memory_growth() {
-  failure_case c;
-  c.name = "capture.memory_growth";
-  c.summary = "device memory that grows with every graph of a captured product";
-  c.failures = {"F-CAP-02"};
+void memory_growth(failure_case& c) {
   c.add("control", arm_kind::control, "16 graphs and 16 more in the caller's workspace", control);
   c.add("many_graphs", arm_kind::fault, "16 graphs without a workspace of the caller's", many_graphs);
   c.add("set_workspace", arm_kind::remedy, "cublasSetWorkspace before the captures", set_workspace);
-  return c;
 }
 
-const register_case here{memory_growth()};
+const register_case here("capture.memory_growth",
+                         "device memory that grows with every graph of a captured product", {"F-CAP-02"},
+                         memory_growth);
 
 }  // namespace
 }  // namespace cufault

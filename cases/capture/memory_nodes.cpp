@@ -179,11 +179,7 @@ void used_with_workspace(trial& t, const use& what) {
 
 // ---- the case ----
 
-failure_case memory_nodes() {
-  failure_case c;
-  c.name = "capture.memory_nodes";
-  c.summary = "memory that captured products allocate when their graph runs, and what it makes impossible";
-  c.failures = {"F-CAP-02", "F-CAP-08"};
+void memory_nodes(failure_case& c) {
   c.add("control", arm_kind::control, "a long product in the caller's workspace, and every use of its graph",
         control);
 
@@ -202,10 +198,12 @@ failure_case memory_nodes() {
   c.in_tier = {"control", "long_product", "child_graph", "set_workspace"};
   // The other arms leave a last error or memory of graphs.
   c.share_process_of({"control", "set_workspace"});
-  return c;
 }
 
-const register_case here{memory_nodes()};
+const register_case here(
+    "capture.memory_nodes",
+    "memory that captured products allocate when their graph runs, and what it makes impossible",
+    {"F-CAP-02", "F-CAP-08"}, memory_nodes);
 
 }  // namespace
 }  // namespace cufault

@@ -199,11 +199,7 @@ void capture_again(trial& t) {
 
 // ---- the case ----
 
-failure_case workspace() {
-  failure_case c;
-  c.name = "capture.workspace";
-  c.summary = "graphs that are launched when the workspace of their capture is gone";
-  c.failures = {"F-CAP-03", "RN-19"};
+void workspace(failure_case& c) {
   c.add("control", arm_kind::control,
         "replays in a workspace that is kept, while another owner uses other memory", control);
   c.add("handed_on", arm_kind::fault,
@@ -221,10 +217,11 @@ failure_case workspace() {
                      "a graph computes in memory that is no longer its own");
   c.in_tier = {"control", "handed_on", "capture_again"};
   c.share_process_of({"per_thread_stream"});
-  return c;
 }
 
-const register_case here{workspace()};
+const register_case here("capture.workspace",
+                         "graphs that are launched when the workspace of their capture is gone",
+                         {"F-CAP-03", "RN-19"}, workspace);
 
 }  // namespace
 }  // namespace cufault

@@ -85,12 +85,7 @@ void place_of_its_own(trial& t) {
 
 // ---- the case ----
 
-failure_case cache_unreadable() {
-  failure_case c;
-  c.name = "environment.cache_unreadable";
-  c.summary = "the driver's cache of compiled code is in a place that cannot be used";
-  c.failures = {"F-ENV-10"};
-
+void cache_unreadable(failure_case& c) {
   c.add("control", arm_kind::control, "the cache is in a folder of its own", control);
 
   c.add("mode_0", arm_kind::fault, "a folder that nobody may read", mode_0);
@@ -101,10 +96,11 @@ failure_case cache_unreadable() {
         place_of_its_own);
   for (arm& a : c.arms) a.environment["CUDA_CACHE_DISABLE"] = "";
   c.in_tier = {"control", "not_a_folder"};
-  return c;
 }
 
-const register_case here{cache_unreadable()};
+const register_case here("environment.cache_unreadable",
+                         "the driver's cache of compiled code is in a place that cannot be used",
+                         {"F-ENV-10"}, cache_unreadable);
 
 }  // namespace
 }  // namespace cufault

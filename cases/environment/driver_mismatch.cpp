@@ -89,12 +89,7 @@ void drop_compat(trial& t) {
 
 // ---- the case ----
 
-failure_case driver_mismatch() {
-  failure_case c;
-  c.name = "environment.driver_mismatch";
-  c.summary =
-      "a libcuda that does not match its kernel module, or is of another CUDA release than the runtime";
-  c.failures = {"F-ENV-04", "F-ENV-05"};
+void driver_mismatch(failure_case& c) {
   const auto add = [&](const char* name, arm_kind kind, const char* summary, void (*body)(trial&), need needs,
                        std::map<std::string, std::string> environment = {},
                        std::vector<std::string> claims = {}) {
@@ -142,10 +137,12 @@ failure_case driver_mismatch() {
   add_twin_on_own_driver(c, "one_major_older", driver_says(older_major));
   add_twin_on_own_driver(c, "many_versions", "");
   add_twin_on_own_driver(c, "compat_in_front", cuinit_returns("SYSTEM_DRIVER_MISMATCH"));
-  return c;
 }
 
-const register_case here{driver_mismatch()};
+const register_case here(
+    "environment.driver_mismatch",
+    "a libcuda that does not match its kernel module, or is of another CUDA release than the runtime",
+    {"F-ENV-04", "F-ENV-05"}, driver_mismatch);
 
 }  // namespace
 }  // namespace cufault

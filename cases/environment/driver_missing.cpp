@@ -26,11 +26,7 @@ void change_the_path_from_inside(trial& t) {
 
 // ---- the case ----
 
-failure_case driver_missing() {
-  failure_case c;
-  c.name = "environment.driver_missing";
-  c.summary = "no libcuda, the toolkit's stub of it, or one that is older than the runtime";
-  c.failures = {"F-ENV-02", "F-ENV-03"};
+void driver_missing(failure_case& c) {
   const auto add = [&](const char* name, arm_kind kind, const char* summary, void (*body)(trial&), need needs,
                        std::map<std::string, std::string> environment = {},
                        std::vector<std::string> claims = {}) {
@@ -72,10 +68,11 @@ failure_case driver_missing() {
   add_twin_on_own_driver(c, "toolkit_stub", cuinit_returns("STUB_LIBRARY"));
   add_twin_on_own_driver(c, "stub_code", cuinit_returns("STUB_LIBRARY"));
   add_twin_on_own_driver(c, "driver_too_old", driver_says(11040));
-  return c;
 }
 
-const register_case here{driver_missing()};
+const register_case here("environment.driver_missing",
+                         "no libcuda, the toolkit's stub of it, or one that is older than the runtime",
+                         {"F-ENV-02", "F-ENV-03"}, driver_missing);
 
 }  // namespace
 }  // namespace cufault

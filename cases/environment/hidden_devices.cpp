@@ -79,11 +79,7 @@ void show_after_the_first_call(trial& t) {
 
 // ---- the case ----
 
-failure_case hidden_devices() {
-  failure_case c;
-  c.name = "environment.hidden_devices";
-  c.summary = "CUDA_VISIBLE_DEVICES that leaves no device, and a driver that has none";
-  c.failures = {"F-ENV-08"};
+void hidden_devices(failure_case& c) {
   const auto add = [&](const char* name, arm_kind kind, const char* summary, void (*body)(trial&), need needs,
                        std::map<std::string, std::string> environment = {}) -> arm& {
     arm& a = c.add(name, kind, summary, on_its_driver(body));
@@ -124,10 +120,11 @@ failure_case hidden_devices() {
     add_twin_on_own_driver(c, natural, cuinit_returns("NO_DEVICE"));
     c.arms.back().environment.erase(visible_devices);
   }
-  return c;
 }
 
-const register_case here{hidden_devices()};
+const register_case here("environment.hidden_devices",
+                         "CUDA_VISIBLE_DEVICES that leaves no device, and a driver that has none",
+                         {"F-ENV-08"}, hidden_devices);
 
 }  // namespace
 }  // namespace cufault

@@ -107,11 +107,7 @@ std::string arm_without(std::string_view entry) {
   return name;
 }
 
-failure_case missing_entry() {
-  failure_case c;
-  c.name = "environment.missing_entry";
-  c.summary = "made up: a driver of the right version that lacks one function";
-  c.failures = {"F-ENV-09"};
+void missing_entry(failure_case& c) {
   c.made_up = true;
   const auto add = [&](const std::string& name, arm_kind kind, const std::string& summary,
                        std::function<void(trial&)> body, const char* hidden) {
@@ -128,10 +124,11 @@ failure_case missing_entry() {
   add("driver_that_has_it", arm_kind::remedy, "start again on a driver that has the function",
       driver_that_has_it, answered);
   c.in_tier = {"control", "without_mem_alloc", "without_launch_kernel_ex", "driver_that_has_it"};
-  return c;
 }
 
-const register_case here{missing_entry()};
+const register_case here("environment.missing_entry",
+                         "made up: a driver of the right version that lacks one function", {"F-ENV-09"},
+                         missing_entry);
 
 }  // namespace
 }  // namespace cufault

@@ -542,13 +542,7 @@ void older_pair_of_two_majors(trial& t, const pairs& p) {
 
 // ---- the case ----
 
-failure_case mixed_libraries() {
-  failure_case c;
-  c.name = "environment.mixed_libraries";
-  c.summary =
-      "libcublas with a libcublasLt that is not its own: a made-up one that lacks functions, or that of "
-      "another version";
-  c.failures = {"F-ENV-01"};
+void mixed_libraries(failure_case& c) {
   using body_with_pairs = std::function<void(trial&, const pairs&)>;
   const auto add = [&](const std::string& name, arm_kind kind, const std::string& summary, need where,
                        int count, body_with_pairs body, std::vector<std::string> claims = {}) -> arm& {
@@ -664,10 +658,13 @@ failure_case mixed_libraries() {
                "executable_rpath",
                "other_cublas_our_lt",
                "older_pair"};
-  return c;
 }
 
-const register_case here{mixed_libraries()};
+const register_case here(
+    "environment.mixed_libraries",
+    "libcublas with a libcublasLt that is not its own: a made-up one that lacks functions, or that of "
+    "another version",
+    {"F-ENV-01"}, mixed_libraries);
 
 }  // namespace
 }  // namespace cufault

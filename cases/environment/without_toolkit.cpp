@@ -151,11 +151,7 @@ void other_pair(trial& t) {
 
 // ---- the case ----
 
-failure_case without_toolkit() {
-  failure_case c;
-  c.name = "environment.without_toolkit";
-  c.summary = "a driver and one pair of libraries, of whatever versions, and no toolkit";
-
+void without_toolkit(failure_case& c) {
   c.add("control", arm_kind::control, "the toolkit stays where it was found", control);
 
   c.add("pair_alone", arm_kind::fault,
@@ -166,10 +162,11 @@ failure_case without_toolkit() {
   c.add("other_pair", arm_kind::fault, "another cuBLAS on the same driver and runtime", other_pair, {"S1-1"})
       .other_cublas = true;
   for (arm& a : c.arms) a.binds_itself = true;
-  return c;
 }
 
-const register_case here{without_toolkit()};
+const register_case here("environment.without_toolkit",
+                         "a driver and one pair of libraries, of whatever versions, and no toolkit", {},
+                         without_toolkit);
 
 }  // namespace
 }  // namespace cufault

@@ -189,12 +189,7 @@ std::string refused_code_of(const char* library, const char* code) {
   return fmt::format(R"({{"rules": [{}, {}]}})", rule("cuLibraryLoad*"), rule("cuModuleLoad*"));
 }
 
-failure_case wrong_code() {
-  failure_case c;
-  c.name = "environment.wrong_code";
-  c.summary = "device code that is for another architecture, newer than the driver, or asks for too much";
-  c.failures = {"F-ENV-06", "F-ENV-07"};
-
+void wrong_code(failure_case& c) {
   c.add("control", arm_kind::control,
         "machine code for this device, PTX for an older one, also as version 8.7, and cuBLAS", control,
         {"S0-4"});
@@ -228,10 +223,12 @@ failure_case wrong_code() {
   add_counterpart(c, "cublas_ptx_forced", refused_code_of("libcublas*", "NO_BINARY_FOR_GPU"));
   add_counterpart(c, "ptx_forbidden", refused_code_of(code_as_ptx, "JIT_COMPILATION_DISABLED"));
   c.in_tier = {"control", "foreign_code", "ptx_forbidden", "add_ptx"};
-  return c;
 }
 
-const register_case here{wrong_code()};
+const register_case here(
+    "environment.wrong_code",
+    "device code that is for another architecture, newer than the driver, or asks for too much",
+    {"F-ENV-06", "F-ENV-07"}, wrong_code);
 
 }  // namespace
 }  // namespace cufault

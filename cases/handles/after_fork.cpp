@@ -91,11 +91,7 @@ void initialise_in_the_child(trial& t) {
 
 // ---- the case ----
 
-failure_case after_fork() {
-  failure_case c;
-  c.name = "handles.after_fork";
-  c.summary = "CUDA and cuBLAS in a process that was forked after its parent had initialised CUDA";
-  c.failures = {"F-LIF-02"};
+void after_fork(failure_case& c) {
   c.add("control", arm_kind::control, "the same calls without a fork", control);
 
   c.add("child_calls", arm_kind::fault, "first calls in the child, then a product in the parent",
@@ -110,10 +106,11 @@ failure_case after_fork() {
   for (arm& a : c.arms)
     a.timeout = std::chrono::seconds(30);  // two processes open contexts beside other work
   c.in_tier = {"control", "child_calls", "fork_first"};
-  return c;
 }
 
-const register_case here{after_fork()};
+const register_case here("handles.after_fork",
+                         "CUDA and cuBLAS in a process that was forked after its parent had initialised CUDA",
+                         {"F-LIF-02"}, after_fork);
 
 }  // namespace
 }  // namespace cufault

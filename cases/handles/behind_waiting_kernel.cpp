@@ -152,11 +152,7 @@ void load_eagerly(trial& t) {
 
 // ---- the case ----
 
-failure_case behind_waiting_kernel() {
-  failure_case c;
-  c.name = "handles.behind_waiting_kernel";
-  c.summary = "handles created, used first and destroyed while a kernel waits for the host";
-  c.failures = {"F-LIF-08"};
+void behind_waiting_kernel(failure_case& c) {
   const auto add = [&](const char* name, arm_kind kind, const char* summary, void (*body)(trial&),
                        bool eager = false) -> arm& {
     arm& a = c.add(name, kind, summary, body);
@@ -183,10 +179,11 @@ failure_case behind_waiting_kernel() {
   arm& eager = add("load_eagerly", arm_kind::remedy, "eager module loading", load_eagerly, eagerly);
   eager.against = "first_product_lazy";
   c.in_tier = {"control", "create_lazy", "create_first"};
-  return c;
 }
 
-const register_case here{behind_waiting_kernel()};
+const register_case here("handles.behind_waiting_kernel",
+                         "handles created, used first and destroyed while a kernel waits for the host",
+                         {"F-LIF-08"}, behind_waiting_kernel);
 
 }  // namespace
 }  // namespace cufault

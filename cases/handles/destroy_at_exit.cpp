@@ -99,11 +99,7 @@ void shut_down_first(trial& t) {
 
 // ---- the case ----
 
-failure_case destroy_at_exit() {
-  failure_case c;
-  c.name = "handles.destroy_at_exit";
-  c.summary = "cublasDestroy while the process exits, from static destructors and atexit functions";
-  c.failures = {"F-LIF-06"};
+void destroy_at_exit(failure_case& c) {
   c.add("control", arm_kind::control, "destroyed before exit", control);
 
   c.add("static_after_cuda", arm_kind::fault, "a static object constructed after the handle was used",
@@ -124,10 +120,12 @@ failure_case destroy_at_exit() {
 
   for (arm& a : c.arms) a.timeout = std::chrono::seconds(60);  // a reset beside other work takes ten seconds
   c.in_tier = {"control", "static_after_cuda"};
-  return c;
 }
 
-const register_case here{destroy_at_exit()};
+const register_case here(
+    "handles.destroy_at_exit",
+    "cublasDestroy while the process exits, from static destructors and atexit functions", {"F-LIF-06"},
+    destroy_at_exit);
 
 }  // namespace
 }  // namespace cufault

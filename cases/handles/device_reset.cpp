@@ -60,11 +60,7 @@ void another_handle(trial& t) {
 
 // ---- the case ----
 
-failure_case device_reset() {
-  failure_case c;
-  c.name = "handles.device_reset";
-  c.summary = "handles that are used or destroyed after cudaDeviceReset";
-  c.failures = {"F-LIF-05"};
+void device_reset(failure_case& c) {
   c.add("control", arm_kind::control, "the same calls without a reset", control);
 
   c.add("multiply", arm_kind::fault, "a product after the reset", multiply_after);
@@ -74,10 +70,10 @@ failure_case device_reset() {
   c.add("another_handle", arm_kind::remedy, "another handle after the reset", another_handle).against =
       "multiply";
   for (arm& a : c.arms) a.timeout = std::chrono::seconds(60);  // a reset beside other work takes ten seconds
-  return c;
 }
 
-const register_case here{device_reset()};
+const register_case here("handles.device_reset", "handles that are used or destroyed after cudaDeviceReset",
+                         {"F-LIF-05"}, device_reset);
 
 }  // namespace
 }  // namespace cufault

@@ -77,11 +77,7 @@ void check_the_status(trial& t) {
 
 // ---- the case ----
 
-failure_case failed_create() {
-  failure_case c;
-  c.name = "handles.failed_create";
-  c.summary = "what a failed cublasCreate leaves behind, taken for a handle";
-  c.failures = {"F-LIF-01"};
+void failed_create(failure_case& c) {
   c.add("control", arm_kind::control, "cublasCreate with room for it", control);
   on_the_host(c.add("control_host", arm_kind::control, "both libraries are loaded and answer without a GPU",
                     libraries_answer));
@@ -103,10 +99,11 @@ failure_case failed_create() {
   for (const char* squeezed : {"null", "uninitialised"}) add_counterpart(c, squeezed);
   c.run_beside_others({"control"});
   c.in_tier = {"control_host", "null_host"};
-  return c;
 }
 
-const register_case here{failed_create()};
+const register_case here("handles.failed_create",
+                         "what a failed cublasCreate leaves behind, taken for a handle", {"F-LIF-01"},
+                         failed_create);
 
 }  // namespace
 }  // namespace cufault

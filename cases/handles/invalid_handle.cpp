@@ -137,11 +137,7 @@ void create_a_handle(trial& t) {
 
 // ---- the case ----
 
-failure_case invalid_handle() {
-  failure_case c;
-  c.name = "handles.invalid_handle";
-  c.summary = "null, zeroed, garbage and destroyed handles";
-  c.failures = {"F-LIF-01", "F-LIF-04"};
+void invalid_handle(failure_case& c) {
   c.add("control", arm_kind::control, "every call with handles that are valid", control);
   on_the_host(c.add("control_host", arm_kind::control, "both libraries are loaded and answer without a GPU",
                     libraries_answer));
@@ -159,10 +155,10 @@ failure_case invalid_handle() {
   for (arm& a : c.arms) a.timeout = std::chrono::seconds(20);
   c.in_tier = {"control", "control_host", "null_and_zeroed_host", "null_handle", "create_a_handle"};
   c.share_process_of({"control", "null_handle", "create_a_handle"});
-  return c;
 }
 
-const register_case here{invalid_handle()};
+const register_case here("handles.invalid_handle", "null, zeroed, garbage and destroyed handles",
+                         {"F-LIF-01", "F-LIF-04"}, invalid_handle);
 
 }  // namespace
 }  // namespace cufault

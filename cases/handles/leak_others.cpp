@@ -91,11 +91,7 @@ void leak_and_work(trial& t, const char* create_call, std::size_t most) {
 
 // ---- the case ----
 
-failure_case leak_others() {
-  failure_case c;
-  c.name = "handles.leak_others";
-  c.summary = "cublasLt handles and streams that are created and never destroyed, in a corner of the device";
-  c.failures = {"F-LIF-03"};
+void leak_others(failure_case& c) {
   c.add("control", arm_kind::control, "one of each, then a handle and its product", control);
 
   c.add("lt_handles", arm_kind::fault, "cublasLt handles leak",
@@ -103,10 +99,12 @@ failure_case leak_others() {
   c.add("streams", arm_kind::fault, "streams leak",
         [](trial& t) { leak_and_work<cudaStream_t>(t, "cudaStreamCreate", streams); });
   for (const char* leaking : {"lt_handles", "streams"}) add_counterpart(c, leaking);
-  return c;
 }
 
-const register_case here{leak_others()};
+const register_case here(
+    "handles.leak_others",
+    "cublasLt handles and streams that are created and never destroyed, in a corner of the device",
+    {"F-LIF-03"}, leak_others);
 
 }  // namespace
 }  // namespace cufault

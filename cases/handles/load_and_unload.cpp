@@ -160,11 +160,7 @@ void keep_it_loaded(trial& t) {
 
 // ---- the case ----
 
-failure_case load_and_unload() {
-  failure_case c;
-  c.name = "handles.load_and_unload";
-  c.summary = "cuBLAS loaded, used and unloaded again and again in one process";
-  c.failures = {"F-LIF-10"};
+void load_and_unload(failure_case& c) {
   c.add("control", arm_kind::control, "loaded once, used as often", control);
 
   c.add("unload", arm_kind::fault, "unloaded after each round, the handle destroyed",
@@ -174,10 +170,11 @@ failure_case load_and_unload() {
 
   c.add("load_once", arm_kind::remedy, "load once", keep_it_loaded).against = "unload";
   for (arm& a : c.arms) a.binds_itself = true;  // a bound library stays loaded
-  return c;
 }
 
-const register_case here{load_and_unload()};
+const register_case here("handles.load_and_unload",
+                         "cuBLAS loaded, used and unloaded again and again in one process", {"F-LIF-10"},
+                         load_and_unload);
 
 }  // namespace
 }  // namespace cufault

@@ -197,11 +197,7 @@ void lock_both(trial& t) {
 
 // ---- the case ----
 
-failure_case shared_stream_race() {
-  failure_case c;
-  c.name = "handles.shared_stream_race";
-  c.summary = "threads that share a handle, each with a stream of its own";
-  c.failures = {"F-LIF-07"};
+void shared_stream_race(failure_case& c) {
   c.add("control", arm_kind::control, "each thread with a handle of its own", control);
 
   c.add("interleaved", arm_kind::fault,
@@ -221,10 +217,11 @@ failure_case shared_stream_race() {
   c.add("lock_both", arm_kind::remedy, "a lock over cublasSetStream and the call", lock_both);
   c.in_tier = {"control", "interleaved", "handle_each", "lock_both"};
   c.share_process_of({"control", "interleaved", "handle_each", "lock_both"});
-  return c;
 }
 
-const register_case here{shared_stream_race()};
+const register_case here("handles.shared_stream_race",
+                         "threads that share a handle, each with a stream of its own", {"F-LIF-07"},
+                         shared_stream_race);
 
 }  // namespace
 }  // namespace cufault

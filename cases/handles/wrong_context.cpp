@@ -78,11 +78,7 @@ void make_its_context_current(trial& t) {
 
 // ---- the case ----
 
-failure_case wrong_context() {
-  failure_case c;
-  c.name = "handles.wrong_context";
-  c.summary = "a handle of one context used while another one of the same device is current";
-  c.failures = {"F-LIF-09"};
+void wrong_context(failure_case& c) {
   c.add("control", arm_kind::control, "each context with a handle of its own, one after the other", control);
 
   c.add("multiply", arm_kind::fault, "a small product with the other context current", multiply);
@@ -93,10 +89,11 @@ failure_case wrong_context() {
   for (arm& a : c.arms) a.timeout = std::chrono::seconds(20);
   c.in_tier = {"control", "split", "make_current"};
   c.share_process();
-  return c;
 }
 
-const register_case here{wrong_context()};
+const register_case here("handles.wrong_context",
+                         "a handle of one context used while another one of the same device is current",
+                         {"F-LIF-09"}, wrong_context);
 
 }  // namespace
 }  // namespace cufault

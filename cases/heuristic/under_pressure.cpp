@@ -452,12 +452,7 @@ void workspace_settings(trial& t) {
 
 // ---- the case ----
 
-failure_case under_pressure() {
-  failure_case c;
-  c.name = "heuristic.under_pressure";
-  c.summary = "cublasLtMatmulAlgoGetHeuristic, and what comes after it, with device or host memory used up";
-  c.failures = {"F-MEM-02"};
-
+void under_pressure(failure_case& c) {
   const level_range device_left{"MiB asked to stay free", {0, 2, 64}};
   for (const bool eager : {false, true}) {
     const auto add_mode = [&](const std::string& name, arm_kind kind, const std::string& summary,
@@ -532,10 +527,12 @@ failure_case under_pressure() {
   c.arms.back().made_up = true;
   c.run_beside_others({"host_memory", "allocation_first_query", "allocation_same_query"});
   c.in_tier = {"control_lazy", "first_query_lazy", "no_room_for_workspace"};
-  return c;
 }
 
-const register_case here{under_pressure()};
+const register_case here(
+    "heuristic.under_pressure",
+    "cublasLtMatmulAlgoGetHeuristic, and what comes after it, with device or host memory used up",
+    {"F-MEM-02"}, under_pressure);
 
 }  // namespace
 }  // namespace cufault

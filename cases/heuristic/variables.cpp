@@ -266,11 +266,7 @@ void cublas_calls_cublaslt(trial& t) {
 
 // ---- the case ----
 
-failure_case variables() {
-  failure_case c;
-  c.name = "heuristic.variables";
-  c.summary =
-      "settings said to govern cuBLASLt's heuristic: which are asked for, and which change what it answers";
+void variables(failure_case& c) {
   c.add("control", arm_kind::control, "the version, a query and a product with nothing set", control);
   c.add("version", arm_kind::fault, "what cublasLtGetVersion says", version_of_cublaslt, {"S2-5"}).needs =
       need::host;
@@ -283,10 +279,12 @@ failure_case variables() {
   c.add("cublas_calls_cublaslt", arm_kind::fault, "cublasGemmEx and cublasSgemm with cuBLASLt's logger on",
         cublas_calls_cublaslt, {"S2-13"});
   for (arm& a : c.arms) a.environment.emplace(recommended, "");
-  return c;
 }
 
-const register_case here{variables()};
+const register_case here(
+    "heuristic.variables",
+    "settings said to govern cuBLASLt's heuristic: which are asked for, and which change what it answers", {},
+    variables);
 
 }  // namespace
 }  // namespace cufault

@@ -350,12 +350,7 @@ void other_leading_dimensions(trial& t) {
 
 // ---- the case ----
 
-failure_case row_major() {
-  failure_case c;
-  c.name = "layout.row_major";
-  c.summary = "row-major matrices are handed to cuBLAS as they are";
-  c.failures = {"F-ARG-01", "F-ARG-02"};
-
+void row_major(failure_case& c) {
   c.add("control", arm_kind::control, "operands swapped, each with its row length", control);
 
   const auto with = [](const shape& s) { return [s](trial& t) { handed_over(t, s); }; };
@@ -382,10 +377,10 @@ failure_case row_major() {
         other_leading_dimensions, {"S3-16"});
   c.in_tier = {"control", "example_3", "refused", "swapped_operands"};
   c.share_process();
-  return c;
 }
 
-const register_case here{row_major()};
+const register_case here("layout.row_major", "row-major matrices are handed to cuBLAS as they are",
+                         {"F-ARG-01", "F-ARG-02"}, row_major);
 
 }  // namespace
 }  // namespace cufault

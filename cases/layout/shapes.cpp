@@ -167,11 +167,7 @@ void larger_leading_dimension(trial& t) {
 
 // ---- the case ----
 
-failure_case shapes() {
-  failure_case c;
-  c.name = "layout.shapes";
-  c.summary = "the input of a linear layer has another number of features than its weights";
-  c.failures = {"F-ARG-14"};
+void shapes(failure_case& c) {
   c.add("control", arm_kind::control, "the weights that fit", control);
 
   const auto with = [](std::span<const mistake> all) { return [all](trial& t) { mismatched(t, all); }; };
@@ -187,10 +183,11 @@ failure_case shapes() {
         larger_leading_dimension);
   c.in_tier = {"control", "breaks_a_bound", "breaks_no_bound", "by_cublaslt", "checked_shapes"};
   c.share_process();
-  return c;
 }
 
-const register_case here{shapes()};
+const register_case here("layout.shapes",
+                         "the input of a linear layer has another number of features than its weights",
+                         {"F-ARG-14"}, shapes);
 
 }  // namespace
 }  // namespace cufault

@@ -446,11 +446,7 @@ void wide_extent(trial& t) {
 
 // ---- the case ----
 
-failure_case miscalculated_strides() {
-  failure_case c;
-  c.name = "layout.strides";
-  c.summary = "leading dimensions, batch strides and extents that were miscalculated";
-  c.failures = {"F-ARG-07", "F-ARG-08"};
+void miscalculated_strides(failure_case& c) {
   c.add("control", arm_kind::control, "matrices one behind the other, and 2^31 elements apart", control);
 
   const auto with = [](std::span<const mistake> all) { return [all](trial& t) { mistaken(t, all); }; };
@@ -499,10 +495,11 @@ failure_case miscalculated_strides() {
   c.in_tier = {"control", "leading_dimension_too_small", "stride_overlapping", "wrapped_stride_a_at_start",
                "strides_in_64_bits"};
   c.share_process({"wrapped_stride_a_at_start", "wrapped_stride_c_at_start"});
-  return c;
 }
 
-const register_case here{miscalculated_strides()};
+const register_case here("layout.strides",
+                         "leading dimensions, batch strides and extents that were miscalculated",
+                         {"F-ARG-07", "F-ARG-08"}, miscalculated_strides);
 
 }  // namespace
 }  // namespace cufault

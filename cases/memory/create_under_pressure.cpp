@@ -250,14 +250,7 @@ void retry_many_times_after_release(trial& t) {
 
 // ---- the case ----
 
-failure_case create_under_pressure() {
-  failure_case c;
-  c.name = "memory.create_under_pressure";
-  c.summary =
-      "cublasCreate with little device memory free, held by this process, its pool, or another process "
-      "before the context exists";
-  c.failures = {"F-MEM-01", "F-MEM-03"};
-
+void create_under_pressure(failure_case& c) {
   // Levels are requested values: samples have what was really free, up to a granule or two more.
   const char* const asked = "MiB asked to stay free";
   const level_range fine{asked, {0, 2, 8, 16, 32, 48, 64, 96, 128}, 2};
@@ -320,10 +313,13 @@ failure_case create_under_pressure() {
   }
   // Only the full tier runs held_here_lazy, which searches for the edge in a dozen processes.
   c.in_tier = {"control_lazy", "kept_by_pool_lazy", "release_and_retry_lazy"};
-  return c;
 }
 
-const register_case here{create_under_pressure()};
+const register_case here(
+    "memory.create_under_pressure",
+    "cublasCreate with little device memory free, held by this process, its pool, or another process "
+    "before the context exists",
+    {"F-MEM-01", "F-MEM-03"}, create_under_pressure);
 
 }  // namespace
 }  // namespace cufault

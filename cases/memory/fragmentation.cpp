@@ -263,10 +263,7 @@ void empty_the_cache(trial& t, const char* applied, when_emptied when) {
 
 // ---- the case ----
 
-failure_case fragmentation() {
-  failure_case c;
-  c.name = "memory.fragmentation";
-  c.summary = "device memory that is free, but in pieces, in the driver and in a caching allocator";
+void fragmentation(failure_case& c) {
   c.add("control", arm_kind::control, "all blocks freed", control);
 
   c.add("checkerboard", arm_kind::fault, "every other one of equal blocks freed", fragment_4_gib, {"S2-3"})
@@ -295,10 +292,11 @@ failure_case fragmentation() {
   empty("free_and_empty", "free what is in use, then empty the cache", when_emptied::released_first,
         {"S0-14"});
   for (const char* squeezed : {"checkerboard", "cache_unused", "cache_in_use"}) add_counterpart(c, squeezed);
-  return c;
 }
 
-const register_case here{fragmentation()};
+const register_case here(
+    "memory.fragmentation",
+    "device memory that is free, but in pieces, in the driver and in a caching allocator", {}, fragmentation);
 
 }  // namespace
 }  // namespace cufault

@@ -170,11 +170,7 @@ void destroy_each(trial& t) {
 
 // ---- the case ----
 
-failure_case handle_leak() {
-  failure_case c;
-  c.name = "memory.handle_leak";
-  c.summary = "cuBLAS handles that are created and never destroyed, until nothing can be created any more";
-  c.failures = {"F-LIF-03", "F-MEM-04"};
+void handle_leak(failure_case& c) {
   c.add("control", arm_kind::control, "create, multiply, destroy, twice", control);
 
   c.add("leak_8_gib", arm_kind::fault, "leak until 8 GiB are gone", leak_in_a_corner, {"S0-10"});
@@ -191,10 +187,12 @@ failure_case handle_leak() {
   for (const char* squeezed : {"leak_8_gib", "what_breaks_then", "thrown_past_destroy"})
     add_counterpart(c, squeezed);
   c.in_tier = {"control", "leak_8_gib", "destroy_each"};
-  return c;
 }
 
-const register_case here{handle_leak()};
+const register_case here(
+    "memory.handle_leak",
+    "cuBLAS handles that are created and never destroyed, until nothing can be created any more",
+    {"F-LIF-03", "F-MEM-04"}, handle_leak);
 
 }  // namespace
 }  // namespace cufault

@@ -69,20 +69,17 @@ void trim(trial& t) {
 
 // ---- the case ----
 
-failure_case pool_keeps_memory() {
-  failure_case c;
-  c.name = "memory.pool_keeps_memory";
-  c.summary = "memory that was freed, but that a stream-ordered pool keeps from everybody else";
-  c.failures = {"F-MEM-03"};
+void pool_keeps_memory(failure_case& c) {
   c.add("control", arm_kind::control, "a pool with the default release threshold, 0", control);
   c.add("kept", arm_kind::fault, "a pool that keeps everything, right after cudaFreeAsync", kept);
   c.add("trim", arm_kind::remedy, "cudaMemPoolTrimTo(pool, 0), with no wait before it", trim, {"S0-14"});
   add_counterpart(c, "kept");
   c.in_tier = {"control", "kept", "trim"};
-  return c;
 }
 
-const register_case here{pool_keeps_memory()};
+const register_case here("memory.pool_keeps_memory",
+                         "memory that was freed, but that a stream-ordered pool keeps from everybody else",
+                         {"F-MEM-03"}, pool_keeps_memory);
 
 }  // namespace
 }  // namespace cufault

@@ -307,11 +307,7 @@ void in_pieces(trial& t, cut how) {
 
 // ---- the case ----
 
-failure_case too_large() {
-  failure_case c;
-  c.name = "memory.too_large";
-  c.summary = "an allocation that exceeds the device, and sizes that exceed 32 bits";
-  c.failures = {"F-MEM-10", "F-MEM-11"};
+void too_large(failure_case& c) {
   c.add("control", arm_kind::control, "sizes that fit, and products whole and in pieces", control);
   c.add("half_precision", arm_kind::control,
         "what a buffer, and a handle with a product, take in FP32 and in FP16", half_precision, {"S0-16"});
@@ -327,10 +323,11 @@ failure_case too_large() {
   c.add("accumulate", arm_kind::remedy, "a product that does not fit, as a sum of shorter ones",
         [](trial& t) { in_pieces(t, cut::inner_dimension); }, {"S1-6"});
   c.run_beside_others({"control", "four_tib", "negative_size", "clear_and_carry_on"});
-  return c;
 }
 
-const register_case here{too_large()};
+const register_case here("memory.too_large",
+                         "an allocation that exceeds the device, and sizes that exceed 32 bits",
+                         {"F-MEM-10", "F-MEM-11"}, too_large);
 
 }  // namespace
 }  // namespace cufault

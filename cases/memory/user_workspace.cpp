@@ -336,12 +336,7 @@ void two_streams(trial& t, workspaces in, const char* remedy) {
 
 // ---- the case ----
 
-failure_case user_workspace() {
-  failure_case c;
-  c.name = "memory.user_workspace";
-  c.summary =
-      "a workspace that the caller gives to cuBLAS: too small, misaligned, dropped, freed in use or shared";
-  c.failures = {"F-MEM-05", "F-MEM-06", "F-MEM-07", "F-MEM-08", "F-MEM-09"};
+void user_workspace(failure_case& c) {
   const auto on_two_streams = [](workspaces in, const char* remedy = nullptr) {
     return [=](trial& t) { two_streams(t, in, remedy); };
   };
@@ -378,10 +373,12 @@ failure_case user_workspace() {
   c.in_tier = {"control", "misaligned", "dropped_by_set_stream", "set_again"};
   c.share_process_of(
       {"control", "control_two_streams", "dropped_by_set_stream", "align", "set_again", "workspace_each"});
-  return c;
 }
 
-const register_case here{user_workspace()};
+const register_case here(
+    "memory.user_workspace",
+    "a workspace that the caller gives to cuBLAS: too small, misaligned, dropped, freed in use or shared",
+    {"F-MEM-05", "F-MEM-06", "F-MEM-07", "F-MEM-08", "F-MEM-09"}, user_workspace);
 
 }  // namespace
 }  // namespace cufault

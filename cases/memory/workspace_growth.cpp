@@ -250,11 +250,7 @@ void smaller_workspace(trial& t, const char* setting) {
 
 // ---- the case ----
 
-failure_case workspace_growth() {
-  failure_case c;
-  c.name = "memory.workspace_growth";
-  c.summary = "device memory that workspaces take, by handle, by stream and by CUBLAS_WORKSPACE_CONFIG";
-  c.failures = {"F-MEM-04"};
+void workspace_growth(failure_case& c) {
   c.add("control", arm_kind::control, "two handles, 16 streams, four handles with a stream each", control,
         {"S0-6"});
 
@@ -271,10 +267,12 @@ failure_case workspace_growth() {
 
   for (const char* squeezed : {"handle_for_each_stream", "streams_of_one_handle"})
     add_counterpart(c, squeezed);
-  return c;
 }
 
-const register_case here{workspace_growth()};
+const register_case here(
+    "memory.workspace_growth",
+    "device memory that workspaces take, by handle, by stream and by CUBLAS_WORKSPACE_CONFIG", {"F-MEM-04"},
+    workspace_growth);
 
 }  // namespace
 }  // namespace cufault

@@ -293,11 +293,7 @@ void without_emulation(trial& t) {
 
 // ---- the case ----
 
-failure_case emulation() {
-  failure_case c;
-  c.name = "numbers.emulation";
-  c.summary = "double precision emulated in fixed point: an environment that is ignored, and few bits";
-  c.failures = {"RN-08", "RN-10"};
+void emulation(failure_case& c) {
   // Removes settings of the surrounding environment from the arms.
   const auto add = [&](const char* name, arm_kind kind, const char* summary, void (*body)(trial&)) -> arm& {
     arm& a = c.add(name, kind, summary, body);
@@ -328,10 +324,12 @@ failure_case emulation() {
   add("more_bits", arm_kind::remedy, "8 bits in place of 7", more_bits);
   add("without_emulation", arm_kind::remedy, "native double precision in place of 7 bits", without_emulation);
   c.in_tier = {"control", "seven_bits"};
-  return c;
 }
 
-const register_case here{emulation()};
+const register_case here(
+    "numbers.emulation",
+    "double precision emulated in fixed point: an environment that is ignored, and few bits",
+    {"RN-08", "RN-10"}, emulation);
 
 }  // namespace
 }  // namespace cufault

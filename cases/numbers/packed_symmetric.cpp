@@ -130,11 +130,7 @@ void unpacked(trial& t) {
   CUFAULT_OBSERVE_AS("cublasXtSsymm", "", work.multiply(t.device()));
 }
 
-failure_case packed_symmetric() {
-  failure_case c;
-  c.name = "numbers.packed_symmetric";
-  c.summary = "cublasXtSspmm with more rows than the root of 2^31";
-  c.failures = {"RN-17"};
+void packed_symmetric(failure_case& c) {
   const auto add = [&](const char* name, arm_kind kind, const char* summary, storage how, std::size_t m) {
     c.add(name, kind, summary, [=](trial& t) {
       t.open_context();
@@ -153,10 +149,10 @@ failure_case packed_symmetric() {
     a.timeout = std::chrono::seconds(240);
     a.rarely_calls_driver = true;  // the host fills, unpacks and copies gigabytes
   }
-  return c;
 }
 
-const register_case here{packed_symmetric()};
+const register_case here("numbers.packed_symmetric", "cublasXtSspmm with more rows than the root of 2^31",
+                         {"RN-17"}, packed_symmetric);
 
 }  // namespace
 }  // namespace cufault

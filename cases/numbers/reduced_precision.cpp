@@ -227,11 +227,7 @@ void scheme_mask(trial& t, std::uint32_t before, const char* words) {
   every_shape_as_proposed(on, CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE);
 }
 
-failure_case reduced_precision() {
-  failure_case c;
-  c.name = "numbers.reduced_precision";
-  c.summary = "half-precision products with a long k whose parts are added up in half precision";
-  c.failures = {"F-NUM-01"};
+void reduced_precision(failure_case& c) {
   const auto with = [](cublasLtReductionScheme_t scheme) { return [=](trial& t) { by_scheme(t, scheme); }; };
   const auto masked = [](std::uint32_t before, const char* words) {
     return [=](trial& t) { scheme_mask(t, before, words); };
@@ -251,10 +247,11 @@ failure_case reduced_precision() {
         masked(CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE, "a mask of COMPUTE_TYPE instead of OUTPUT_TYPE"));
   c.in_tier = {"control", "output_type", "disallow", "compute_type"};
   c.share_process();
-  return c;
 }
 
-const register_case here{reduced_precision()};
+const register_case here("numbers.reduced_precision",
+                         "half-precision products with a long k whose parts are added up in half precision",
+                         {"F-NUM-01"}, reduced_precision);
 
 }  // namespace
 }  // namespace cufault

@@ -206,11 +206,7 @@ void by_lt(trial& t) {
   CUFAULT_OBSERVE_AS("cublasLtMatmul", "on_streams_at_once", multiply_in_every_lane(t, on, lanes));
 }
 
-failure_case shared_workspace() {
-  failure_case c;
-  c.name = "numbers.shared_workspace";
-  c.summary = "the same product on several streams at once, compared bit by bit";
-  c.failures = {"F-NUM-03"};
+void shared_workspace(failure_case& c) {
   const auto with = [](handles by, workspaces in, const char* remedy = nullptr) {
     return [=](trial& t) { by_handles(t, by, in, remedy); };
   };
@@ -239,10 +235,11 @@ failure_case shared_workspace() {
   configured("config_4096_8", ":4096:8");
   configured("config_16_8", ":16:8");
   c.share_process_of({"control", "handle_each", "workspace_each", "by_lt"});
-  return c;
 }
 
-const register_case here{shared_workspace()};
+const register_case here("numbers.shared_workspace",
+                         "the same product on several streams at once, compared bit by bit", {"F-NUM-03"},
+                         shared_workspace);
 
 }  // namespace
 }  // namespace cufault

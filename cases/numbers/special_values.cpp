@@ -343,11 +343,7 @@ void relu_apart(trial& t) {
   CUFAULT_OBSERVE_AS("cublasLtMatmul", "fp16_relu_afterwards", multiply_then_relu(on.half));
 }
 
-failure_case special_values() {
-  failure_case c;
-  c.name = "numbers.special_values";
-  c.summary = "NaN through ReLU, NaN under an alpha of 0, and products over a K of 0";
-  c.failures = {"F-NUM-04", "F-NUM-05", "F-NUM-06"};
+void special_values(failure_case& c) {
   const auto with = [](cublasPointerMode_t mode) { return [=](trial& t) { alpha_zero(t, mode); }; };
   c.add("control", arm_kind::control, "alpha = 0 and ReLU, without NaN", control);
   c.add("control_products", arm_kind::control, "a K of 32, without NaN and with it", control_of_products);
@@ -361,10 +357,11 @@ failure_case special_values() {
   c.add("relu_apart", arm_kind::remedy, "ReLU in a step of its own", relu_apart);
   c.in_tier = {"control", "alpha_zero_device", "relu_nan", "host_mode", "relu_apart"};
   c.share_process({"k_zero"});
-  return c;
 }
 
-const register_case here{special_values()};
+const register_case here("numbers.special_values",
+                         "NaN through ReLU, NaN under an alpha of 0, and products over a K of 0",
+                         {"F-NUM-04", "F-NUM-05", "F-NUM-06"}, special_values);
 
 }  // namespace
 }  // namespace cufault

@@ -147,21 +147,17 @@ void dividing(trial& t) {
   multiply_all(t, &uneven::dividing);
 }
 
-failure_case split_k() {
-  failure_case c;
-  c.name = "numbers.split_k";
-  c.summary = "cublasLtMatmul told to split K into parts of unequal length";
-  c.failures = {"RN-02"};
+void split_k(failure_case& c) {
   c.add("control", arm_kind::control, "algorithm 66 with parts of equal length", control);
   c.add("told", arm_kind::fault, "algorithm 66 with parts that do not divide K", told);
   c.add("proposed", arm_kind::fault, "proposals of the heuristic whose parts do not divide K", proposed);
   c.add("dividing", arm_kind::remedy, "a number of parts that divides K", dividing).against = "told";
   c.in_tier = {"control", "told", "dividing"};
   c.share_process();
-  return c;
 }
 
-const register_case here{split_k()};
+const register_case here("numbers.split_k", "cublasLtMatmul told to split K into parts of unequal length",
+                         {"RN-02"}, split_k);
 
 }  // namespace
 }  // namespace cufault

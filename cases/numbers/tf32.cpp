@@ -97,11 +97,7 @@ void other_compute_type(trial& t, cublasComputeType_t compute, const char* words
   with_compute_type(b, compute);
 }
 
-failure_case tf32() {
-  failure_case c;
-  c.name = "numbers.tf32";
-  c.summary = "single-precision products in TF32, which keeps fewer digits";
-  c.failures = {"F-NUM-02"};
+void tf32(failure_case& c) {
   // Removes settings of the surrounding environment from the arms.
   const auto add = [&](const char* name, arm_kind kind, const char* summary,
                        const std::function<void(trial&)>& body, const char* override_to = "") -> arm& {
@@ -143,10 +139,10 @@ failure_case tf32() {
       .against = "compute_type";
   c.in_tier = {"control", "math_mode", "default_mode", "override_0"};
   c.share_process();
-  return c;
 }
 
-const register_case here{tf32()};
+const register_case here("numbers.tf32", "single-precision products in TF32, which keeps fewer digits",
+                         {"F-NUM-02"}, tf32);
 
 }  // namespace
 }  // namespace cufault

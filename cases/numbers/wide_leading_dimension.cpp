@@ -225,11 +225,7 @@ void other_algorithm(trial& t, operand wide) {
   observe_by_lt(which::all_others, wide, too_wide);
 }
 
-failure_case wide_leading_dimension() {
-  failure_case c;
-  c.name = "numbers.wide_leading_dimension";
-  c.summary = "a leading dimension of more bytes than 32 bits hold";
-  c.failures = {"RN-03"};
+void wide_leading_dimension(failure_case& c) {
   c.add("control", arm_kind::control, "algorithm 66, columns of each operand just below 2 GiB apart",
         control);
   c.add("control_gemm_ex", arm_kind::control, "cublasGemmEx, columns of each operand just below 2 GiB apart",
@@ -253,10 +249,11 @@ failure_case wide_leading_dimension() {
   add(operand::c, "c", "C");
   c.share_process_of({"control", "control_gemm_ex", "smaller_a", "other_algorithm_a", "smaller_b",
                       "other_algorithm_b", "smaller_c", "other_algorithm_c"});
-  return c;
 }
 
-const register_case here{wide_leading_dimension()};
+const register_case here("numbers.wide_leading_dimension",
+                         "a leading dimension of more bytes than 32 bits hold", {"RN-03"},
+                         wide_leading_dimension);
 
 }  // namespace
 }  // namespace cufault

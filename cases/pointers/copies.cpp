@@ -217,11 +217,7 @@ void copy_again(trial& t) {
 
 // ---- the case ----
 
-failure_case copies_of_vectors_and_matrices() {
-  failure_case c;
-  c.name = "pointers.copies";
-  c.summary = "copies to and from the device by wrong pointers, or after an earlier error";
-  c.failures = {"F-ARG-10"};
+void copies_of_vectors_and_matrices(failure_case& c) {
   c.add("control", arm_kind::control, "right pointers, no error before", control);
   c.add("bad_device_pointer", arm_kind::fault, "the device pointer is one of the host, or of nothing",
         [](trial& t) {
@@ -242,10 +238,11 @@ failure_case copies_of_vectors_and_matrices() {
   c.add("copy_again", arm_kind::dead_end, "the same copies again after the error", copy_again);
   c.in_tier = {"control", "bad_device_pointer", "after_fault", "valid_pointer"};
   c.share_process_of({"control", "valid_pointer", "right_order"});
-  return c;
 }
 
-const register_case here{copies_of_vectors_and_matrices()};
+const register_case here("pointers.copies",
+                         "copies to and from the device by wrong pointers, or after an earlier error",
+                         {"F-ARG-10"}, copies_of_vectors_and_matrices);
 
 }  // namespace
 }  // namespace cufault

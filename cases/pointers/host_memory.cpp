@@ -234,11 +234,7 @@ void go_on_afterwards(trial& t) {
 
 // ---- the case ----
 
-failure_case host_memory() {
-  failure_case c;
-  c.name = "pointers.host_memory";
-  c.summary = "an operand in host memory, of each kind";
-  c.failures = {"F-ARG-03"};
+void host_memory(failure_case& c) {
   c.add("control", arm_kind::control, "the operand in device memory",
         [](trial& t) { everything_in(t, copied, nullptr); });
   for (const kind& each : host_kinds)
@@ -256,10 +252,10 @@ failure_case host_memory() {
         go_on_afterwards);
   c.in_tier = {"control", "malloc", "copy"};
   c.share_process_of({"control", "copy", "register_and_ask", "managed"});
-  return c;
 }
 
-const register_case here{host_memory()};
+const register_case here("pointers.host_memory", "an operand in host memory, of each kind", {"F-ARG-03"},
+                         host_memory);
 
 }  // namespace
 }  // namespace cufault

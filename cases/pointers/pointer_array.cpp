@@ -163,11 +163,7 @@ void without_array(trial& t) {
 
 // ---- the case ----
 
-failure_case pointer_array() {
-  failure_case c;
-  c.name = "pointers.pointer_array";
-  c.summary = "a batch whose arrays of pointers are in host memory, or hold host addresses";
-  c.failures = {"F-ARG-05"};
+void pointer_array(failure_case& c) {
   c.add("control", arm_kind::control, "arrays and matrices on the device", control);
   c.add("array_on_host", arm_kind::fault, "the pointers to A, B, C or all of them in host memory",
         array_on_the_host);
@@ -186,10 +182,11 @@ failure_case pointer_array() {
   arranged("copy_matrices", "host_addresses", "copy the matrices to the device, too", {});
   c.in_tier = {"control", "host_addresses", "copy_matrices"};
   c.share_process_of({"control", "copy_array", "pinned_array", "strided", "copy_matrices"});
-  return c;
 }
 
-const register_case here{pointer_array()};
+const register_case here("pointers.pointer_array",
+                         "a batch whose arrays of pointers are in host memory, or hold host addresses",
+                         {"F-ARG-05"}, pointer_array);
 
 }  // namespace
 }  // namespace cufault

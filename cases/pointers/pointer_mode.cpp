@@ -256,11 +256,7 @@ void align_scalars(trial& t) {
 
 // ---- the case ----
 
-failure_case pointer_mode() {
-  failure_case c;
-  c.name = "pointers.pointer_mode";
-  c.summary = "scalars in other memory than the pointer mode of the handle says";
-  c.failures = {"F-ARG-04"};
+void pointer_mode(failure_case& c) {
   c.add("control", arm_kind::control, "scalars where the mode says, in either mode", control);
   c.add("device_scalars", arm_kind::fault, "host mode, scalars in device memory",
         [](trial& t) { misplaced(t, CUBLAS_POINTER_MODE_HOST, place::device); });
@@ -288,10 +284,11 @@ failure_case pointer_mode() {
   dead_end("align_scalars", "scalars at 16 bytes' alignment", align_scalars);
   c.in_tier = {"control", "device_mode_left", "host_mode_left", "restore_behind"};
   c.share_process_of({"control", "restore_behind", "set_for_each_use", "own_handle"});
-  return c;
 }
 
-const register_case here{pointer_mode()};
+const register_case here("pointers.pointer_mode",
+                         "scalars in other memory than the pointer mode of the handle says", {"F-ARG-04"},
+                         pointer_mode);
 
 }  // namespace
 }  // namespace cufault

@@ -183,11 +183,7 @@ void align(trial& t, const subject& of) {
 
 // ---- the case ----
 
-failure_case scalar_alignment() {
-  failure_case c;
-  c.name = "pointers.scalar_alignment";
-  c.summary = "complex alpha and beta at half their alignment";
-  c.failures = {"F-ARG-09"};
+void scalar_alignment(failure_case& c) {
   c.add("control", arm_kind::control, "aligned scalars", control);
   for (const subject& each : subjects) {
     c.add(each.arm, arm_kind::fault, fmt::format("alpha or beta aligned as {}", each.words),
@@ -198,10 +194,10 @@ failure_case scalar_alignment() {
   }
   c.share_process_of(
       {"control", "align_double_complex", "align_single_complex", "align_double_complex_on_device"});
-  return c;
 }
 
-const register_case here{scalar_alignment()};
+const register_case here("pointers.scalar_alignment", "complex alpha and beta at half their alignment",
+                         {"F-ARG-09"}, scalar_alignment);
 
 }  // namespace
 }  // namespace cufault

@@ -323,11 +323,7 @@ void more_memory(trial& t, const damage& d) {
 
 // ---- the case ----
 
-failure_case device_fault_case() {
-  failure_case c;
-  c.name = "sticky.device_fault";
-  c.summary = "a kernel of the program breaks, and cuBLAS calls that did nothing wrong fail";
-  c.failures = {"F-STK-01", "F-STK-02", "F-STK-03", "F-STK-04", "F-STK-07"};
+void device_fault_case(failure_case& c) {
   c.add("control", arm_kind::control, "a kernel that breaks nothing, then all the calls", control);
 
   for (const damage& d : damages) {
@@ -390,10 +386,11 @@ failure_case device_fault_case() {
                "blocking_illegal_address",
                "no_handle_trap",
                "checked_index"};
-  return c;
 }
 
-const register_case here{device_fault_case()};
+const register_case here("sticky.device_fault",
+                         "a kernel of the program breaks, and cuBLAS calls that did nothing wrong fail",
+                         {"F-STK-01", "F-STK-02", "F-STK-03", "F-STK-04", "F-STK-07"}, device_fault_case);
 
 }  // namespace
 }  // namespace cufault

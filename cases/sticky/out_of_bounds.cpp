@@ -200,11 +200,7 @@ void checked_on_the_host(trial& t) {
 
 // ---- the case ----
 
-failure_case out_of_bounds() {
-  failure_case c;
-  c.name = "sticky.out_of_bounds";
-  c.summary = "a product is told to read more than its operands' buffers hold";
-  c.failures = {"F-ARG-14"};
+void out_of_bounds(failure_case& c) {
   const std::vector<std::string> too_long_claims{"S1-7", "S1-9", "S1-10"};
 
   c.add("control", arm_kind::control, "the k that the buffers hold", control);
@@ -230,10 +226,11 @@ failure_case out_of_bounds() {
                      "what lies behind an allocation, and whether it is mapped");
   c.in_tier = {"control", "other_data_behind", "far_beyond", "index_too_high", "checked_shapes"};
   c.share_process_of({"control", "contradicted", "10x10_by_10x5", "right_k"});
-  return c;
 }
 
-const register_case here{out_of_bounds()};
+const register_case here("sticky.out_of_bounds",
+                         "a product is told to read more than its operands' buffers hold", {"F-ARG-14"},
+                         out_of_bounds);
 
 }  // namespace
 }  // namespace cufault

@@ -130,11 +130,7 @@ void smaller_block(trial& t, const refusal& r) {
 
 // ---- the case ----
 
-failure_case refused_launch() {
-  failure_case c;
-  c.name = "sticky.refused_launch";
-  c.summary = "a launch is refused, nobody looks, and cuBLAS is called next";
-  c.failures = {"F-STK-05"};
+void refused_launch(failure_case& c) {
   c.add("control", arm_kind::control, "a launch that is not refused, then cuBLAS", control);
 
   const auto with = [](void (*body)(trial&, const refusal&), const refusal& r) {
@@ -155,10 +151,11 @@ failure_case refused_launch() {
   smaller.against = "unchecked_bad_configuration";
   c.in_tier = {"control", "unchecked_too_many_resources", "carry_on_too_many_resources", "blamed"};
   c.share_process_of({"control", "blamed", "consume_error", "smaller_block"});
-  return c;
 }
 
-const register_case here{refused_launch()};
+const register_case here("sticky.refused_launch",
+                         "a launch is refused, nobody looks, and cuBLAS is called next", {"F-STK-05"},
+                         refused_launch);
 
 }  // namespace
 }  // namespace cufault

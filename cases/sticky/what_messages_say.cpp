@@ -159,11 +159,7 @@ void right_lda(trial& t) {
 
 // ---- the case ----
 
-failure_case what_messages_say() {
-  failure_case c;
-  c.name = "sticky.what_messages_say";
-  c.summary = "what is printed and logged when a call fails, and whether it hints at the cause";
-  c.failures = {"F-ARG-01", "F-STK-01", "F-STK-02"};
+void what_messages_say(failure_case& c) {
   c.add("control", arm_kind::control, "calls that are right", control);
 
   c.add("small_lda", arm_kind::fault, "cublasSgemm with lda below m", small_lda, {"S1-16"});
@@ -178,10 +174,11 @@ failure_case what_messages_say() {
 
   c.add("right_lda", arm_kind::remedy, "the right leading dimension", right_lda);
   c.share_process_of({"control", "small_lda", "lt_small_lda", "lt_inner_extents", "right_lda"});
-  return c;
 }
 
-const register_case here{what_messages_say()};
+const register_case here("sticky.what_messages_say",
+                         "what is printed and logged when a call fails, and whether it hints at the cause",
+                         {"F-ARG-01", "F-STK-01", "F-STK-02"}, what_messages_say);
 
 }  // namespace
 }  // namespace cufault

@@ -412,11 +412,7 @@ void group_with_host_scalars(trial& t) {
 
 // ---- the case ----
 
-failure_case algorithms() {
-  failure_case c;
-  c.name = "types.algorithms";
-  c.summary = "an algorithm, a workspace, a description of C or a pointer mode that does not fit the product";
-  c.failures = {"F-NS-10", "F-NS-11", "F-NS-12", "F-NS-13", "F-NS-15", "RN-13"};
+void algorithms(failure_case& c) {
   c.add("control", arm_kind::control, "algorithms with what they were chosen for, and C in the place of D",
         control);
 
@@ -444,10 +440,12 @@ failure_case algorithms() {
   c.in_tier = {"control",           "smaller_workspace", "no_algorithm",
                "in_place_as_other", "size_it_says",      "same_description"};
   c.share_process({"stale"});
-  return c;
 }
 
-const register_case here{algorithms()};
+const register_case here(
+    "types.algorithms",
+    "an algorithm, a workspace, a description of C or a pointer mode that does not fit the product",
+    {"F-NS-10", "F-NS-11", "F-NS-12", "F-NS-13", "F-NS-15", "RN-13"}, algorithms);
 
 }  // namespace
 }  // namespace cufault

@@ -256,12 +256,7 @@ void write_c_out(trial& t) {
   multiply_and_add_columns(lt, c_is::written_out);
 }
 
-failure_case batches() {
-  failure_case c;
-  c.name = "types.batches";
-  c.summary =
-      "more products in a batch than a grid has room for, counts that differ, one column of C for all";
-  c.failures = {"F-NS-14", "F-ARG-13", "RN-05", "RN-11"};
+void batches(failure_case& c) {
   c.add("control", arm_kind::control, "65535 products, a batch of two, and every column of C", control);
 
   c.add("more_than_65535", arm_kind::fault, "65536 and 70000 products in a call", more_than_65535);
@@ -274,10 +269,12 @@ failure_case batches() {
   c.add("write_c_out", arm_kind::remedy, "every column of C written out", write_c_out);
   c.in_tier = {"control", "different_counts", "one_column_of_c", "same_counts", "write_c_out"};
   c.share_process();
-  return c;
 }
 
-const register_case here{batches()};
+const register_case here(
+    "types.batches",
+    "more products in a batch than a grid has room for, counts that differ, one column of C for all",
+    {"F-NS-14", "F-ARG-13", "RN-05", "RN-11"}, batches);
 
 }  // namespace
 }  // namespace cufault

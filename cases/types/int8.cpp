@@ -273,11 +273,7 @@ void one_at_a_time(trial& t) {
   observe_sides("two products, one at a time", on, multiply_one_at_a_time);
 }
 
-failure_case int8_products() {
-  failure_case c;
-  c.name = "types.int8";
-  c.summary = "products of INT8: tiled orders, odd extents, many columns and batches";
-  c.failures = {"F-NS-05", "F-NS-06", "RN-01"};
+void int8_products(failure_case& c) {
   c.add("control", arm_kind::control, "column order, TN, whole multiples of 4 and of 16", control);
 
   c.add("tiled_orders", arm_kind::fault, "COL32 with COL4_4R2_8C and with COL32_2R_4R4", tiled_orders);
@@ -293,10 +289,11 @@ failure_case int8_products() {
   c.add("one_at_a_time", arm_kind::remedy, "a product at a time in place of a batch", one_at_a_time);
   c.in_tier = {"control", "tiled_orders", "batch", "pad_to_16", "one_at_a_time"};
   c.share_process();
-  return c;
 }
 
-const register_case here{int8_products()};
+const register_case here("types.int8",
+                         "products of INT8: tiled orders, odd extents, many columns and batches",
+                         {"F-NS-05", "F-NS-06", "RN-01"}, int8_products);
 
 }  // namespace
 }  // namespace cufault

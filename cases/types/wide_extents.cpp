@@ -295,11 +295,7 @@ void columns_together(trial& t) {
   multiply_vectors(t, new_handle(), rows_with_lda(gemv_m));
 }
 
-failure_case wide_extents() {
-  failure_case c;
-  c.name = "types.wide_extents";
-  c.summary = "vectors and matrices whose last index does not fit into 32 bits";
-  c.failures = {"RN-12", "RN-20"};
+void wide_extents(failure_case& c) {
   c.add("control", arm_kind::control, "the same where every index fits", control);
   c.add("long_vectors", arm_kind::fault, "cuBLASLt with one row or column, and more than 2^31 elements",
         long_vectors);
@@ -308,10 +304,11 @@ failure_case wide_extents() {
   c.add("incy_of_1", arm_kind::remedy, "an increment of 1", incy_of_1).against = "far_apart_in_y";
   c.add("columns_together", arm_kind::remedy, "the least leading dimension", columns_together).against =
       "far_apart_in_a";
-  return c;
 }
 
-const register_case here{wide_extents()};
+const register_case here("types.wide_extents",
+                         "vectors and matrices whose last index does not fit into 32 bits",
+                         {"RN-12", "RN-20"}, wide_extents);
 
 }  // namespace
 }  // namespace cufault

@@ -222,6 +222,13 @@ register_case::register_case(failure_case c) {
   registry<failure_case>::add("case", std::move(c));
 }
 
+register_case::register_case(std::string name, std::string summary, std::vector<std::string> failures,
+                             void (*fill)(failure_case&)) {
+  failure_case c{.name = std::move(name), .summary = std::move(summary), .failures = std::move(failures)};
+  fill(c);
+  registry<failure_case>::add("case", std::move(c));
+}
+
 register_cases::register_cases(std::string family, maker made) {
   sources().push_back({.family = std::move(family), .made = std::move(made)});
 }

@@ -130,9 +130,11 @@ const std::vector<failure_case>& all_cases();
 const std::vector<failure_case>& cases_with_families(const std::set<std::string>& families);
 
 /// Adds a case at program start: `const register_case here{{.name = "memory.handle_leak", ...}};` A malformed case (no control, no fault,
-/// two arms of one name, bad characters, no body) ends the program with a message.
+/// two arms of one name, bad characters, no body) ends the program with a message. `fill` adds the arms of a case that is not one expression.
 struct register_case {
   explicit register_case(failure_case c);
+  register_case(std::string name, std::string summary, std::vector<std::string> failures,
+                void (*fill)(failure_case&));
 };
 
 /// Registers a family of cases generated from a vocabulary (operations, faults) at the first request, after main() began and the vocabulary
