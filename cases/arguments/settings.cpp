@@ -13,6 +13,7 @@
 //              not documented.
 // What helps   Not measured here: the case only characterises. Effects of a workspace on the work in it: memory.user_workspace.
 #include "harness/kit/argument_table.hpp"
+#include "harness/kit/products.hpp"
 #include "harness/trial/observe.hpp"
 
 #include <cublas_v2.h>
@@ -74,13 +75,6 @@ row_maker question(const std::string& name, F f, const char* argument_name, V* r
     const std::vector<argument> names{{"handle", role::handle}, {argument_name, role::host_output}};
     return rows_of(name, f, names, b, how_deep, handle, result);
   };
-}
-
-/// Streams live until the end of the process.
-cudaStream_t new_stream() {
-  cudaStream_t stream = nullptr;
-  CUFAULT_REQUIRE(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-  return stream;
 }
 
 std::vector<row> streams(cublasHandle_t handle, const buffers& b, depth how_deep) {

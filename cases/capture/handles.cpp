@@ -82,8 +82,7 @@ void allocate(cublasHandle_t /*theirs*/) {
 }
 
 void create(cublasHandle_t /*theirs*/) {
-  cublasHandle_t handle = nullptr;
-  CUFAULT_OBSERVE(cublasCreate(&handle));
+  observed_handle();
 }
 
 void destroy(cublasHandle_t theirs) {

@@ -108,8 +108,7 @@ void replay_beside_another_owner(trial& t, worker& w, float* theirs) {
 product_result replay_while_written(trial& t, worker& w, float* theirs) {
   constexpr int rounds = 10;
   constexpr unsigned written_ms = 30;
-  cudaStream_t stream = nullptr;
-  CUFAULT_REQUIRE(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+  const cudaStream_t stream = new_stream();
   int wrong = 0;
   product_result worst{.right = true};
   for (int i = 0; i < rounds && worst.waited == cudaSuccess; ++i) {

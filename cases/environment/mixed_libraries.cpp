@@ -382,8 +382,7 @@ void foreign_is_loaded(trial& t, const pairs& p) {
   CUFAULT_OBSERVE_AS("load.cublas", "foreign_cublaslt",
                      load_cublas({p.ours.files.cublas, foreign_cublaslt(p.ours.major())}));
   measure_versions(t, p);
-  cublasHandle_t handle = nullptr;
-  CUFAULT_OBSERVE(cublasCreate(&handle));
+  observed_handle();
 }
 
 // A plugin is loaded with all its symbols at once; a linked program, symbol by symbol, may get further.

@@ -99,10 +99,8 @@ inline std::function<void(trial&)> on_its_driver(void (*body)(trial&)) {
 inline void first_calls() {
   int devices = 0;
   CUFAULT_OBSERVE(cudaGetDeviceCount(&devices));
-  cublasHandle_t handle = nullptr;
-  CUFAULT_OBSERVE(cublasCreate(&handle));
-  cublasLtHandle_t lt = nullptr;
-  CUFAULT_OBSERVE(cublasLtCreate(&lt));
+  observed_handle();
+  observed_lt_handle();
 }
 
 // ---- bodies ----

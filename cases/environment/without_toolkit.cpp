@@ -62,8 +62,7 @@ bool is_of_the_driver(const fs::path& library) {
 }
 
 void multiply() {
-  cublasHandle_t handle = nullptr;
-  CUFAULT_OBSERVE(cublasCreate(&handle));
+  const cublasHandle_t handle = observed_handle();
   CUFAULT_OBSERVE_AS("cublasSgemm", "split_k", product(handle));
   CUFAULT_OBSERVE(cublasDestroy(handle));
 }

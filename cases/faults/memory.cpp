@@ -54,17 +54,17 @@ class small_blocks {
 /// Device memory held by this process, so that this many bytes are left; 0: not even 512. An object of a world.
 class device_memory_pressure {
  public:
-  explicit device_memory_pressure(std::uint64_t leave_free) : bulk_(*device_, leave_free) {
+  explicit device_memory_pressure(std::uint64_t leave_free) : bulk_(device_, leave_free) {
     if (leave_free == 0) rest_.emplace();
-    left_ = device_->free_bytes();
+    left_ = device_.free_bytes();
   }
   void renew() {
-    if (device_->free_bytes() != left_) {
+    if (device_.free_bytes() != left_) {
       if (rest_) rest_->release();
       bulk_.renew();
     }
     if (rest_) rest_->hold();
-    left_ = device_->free_bytes();
+    left_ = device_.free_bytes();
   }
   void release() {
     if (rest_) rest_->release();
@@ -72,7 +72,7 @@ class device_memory_pressure {
   }
 
  private:
-  std::unique_ptr<device_memory> device_ = current_device_memory();
+  device_memory& device_ = current_device_memory();
   renewable_pressure bulk_;
   std::optional<small_blocks> rest_;
   std::uint64_t left_ = 0;

@@ -40,10 +40,8 @@ void calls_of_a_child() {
   CUFAULT_OBSERVE(cudaGetDeviceCount(&devices));
   void* memory = nullptr;
   CUFAULT_OBSERVE(cudaMalloc(&memory, 1 << 20));
-  cublasHandle_t handle = nullptr;
-  CUFAULT_OBSERVE(cublasCreate(&handle));
-  cublasLtHandle_t lt = nullptr;
-  CUFAULT_OBSERVE(cublasLtCreate(&lt));
+  observed_handle();
+  observed_lt_handle();
 }
 
 // ---- control ----

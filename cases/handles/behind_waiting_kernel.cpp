@@ -29,11 +29,6 @@ class waiting_kernel {
   }
 
  private:
-  static cudaStream_t new_stream() {
-    cudaStream_t stream = nullptr;
-    CUFAULT_REQUIRE(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-    return stream;
-  }
   cudaStream_t stream_ = new_stream();
   held_streams held_{{stream_}, 60'000};
 };
@@ -47,10 +42,8 @@ void get_ready(trial& t) {
 
 /// A handle on its own stream, which has run a kernel of cufault and none of cuBLAS.
 cublasHandle_t handle_on_a_stream() {
-  cublasHandle_t handle = nullptr;
-  cudaStream_t stream = nullptr;
-  CUFAULT_REQUIRE(cublasCreate(&handle));
-  CUFAULT_REQUIRE(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+  const cublasHandle_t handle = new_handle();
+  const cudaStream_t stream = new_stream();
   CUFAULT_REQUIRE(cublasSetStream(handle, stream));
   CUFAULT_REQUIRE(launch_delay(stream, 0));
   CUFAULT_REQUIRE(cudaStreamSynchronize(stream));
@@ -76,8 +69,7 @@ void control(trial& t) {
   const cublasHandle_t handle = handle_on_a_stream();
   CUFAULT_OBSERVE_AS("cublasSgemm", "", numbers.multiply(handle));
   CUFAULT_OBSERVE(cublasDestroy(handle));
-  cublasLtHandle_t lt = nullptr;
-  CUFAULT_OBSERVE(cublasLtCreate(&lt));
+  observed_lt_handle();
   void* memory = nullptr;
   CUFAULT_OBSERVE(cudaMalloc(&memory, 1 << 20));
   CUFAULT_OBSERVE(cudaFree(memory));
@@ -88,8 +80,7 @@ void control(trial& t) {
 void create(trial& t) {
   get_ready(t);
   waiting_kernel waiting;
-  cublasHandle_t handle = nullptr;
-  CUFAULT_OBSERVE(cublasCreate(&handle));
+  const cublasHandle_t handle = observed_handle();
   waiting.end();
   CUFAULT_OBSERVE_AS("cublasSgemm", "split_k", product(handle));
 }

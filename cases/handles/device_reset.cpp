@@ -14,8 +14,7 @@ namespace cufault {
 namespace {
 
 cublasHandle_t working_handle(trial& t) {
-  t.open_context();
-  cublasHandle_t const handle = new_handle();
+  const cublasHandle_t handle = handle_in_context(t);
   CUFAULT_REQUIRE(product(handle));
   return handle;
 }
@@ -27,8 +26,7 @@ void control(trial& t) {
   CUFAULT_OBSERVE_AS("cublasSgemm", "split_k", product(handle));
   CUFAULT_OBSERVE(cublasSetStream(handle, nullptr));
   CUFAULT_OBSERVE(cublasDestroy(handle));
-  cublasLtHandle_t lt = nullptr;
-  CUFAULT_OBSERVE(cublasLtCreate(&lt));
+  const cublasLtHandle_t lt = observed_lt_handle();
   CUFAULT_OBSERVE_AS("cublasLtMatmul", "first_algorithm", lt_product(lt));
   CUFAULT_OBSERVE(cublasLtDestroy(lt));
 }

@@ -28,8 +28,7 @@ product_operands operands() {
 void control(trial& t) {
   t.open_context();
   const product_operands on = operands();
-  cublasHandle_t handle = nullptr;
-  CUFAULT_OBSERVE(cublasCreate(&handle));
+  const cublasHandle_t handle = observed_handle();
   observe_sgemm(handle, on);
   CUFAULT_OBSERVE_AS("cublasSgemm", "split_k", product(handle));
   CUFAULT_OBSERVE(cublasDestroy(handle));
@@ -55,8 +54,7 @@ void ignore_the_status_without_a_gpu(trial& t, void* before) {
 void ignore_the_status(trial& t, void* before) {
   t.open_context();
   const product_operands on = operands();
-  const auto device = current_device_memory();
-  const memory_pressure held(*device, 16_MiB);
+  const memory_pressure held(16_MiB);
   observe_sgemm(create_and_look_for_null(t, before), on);
 }
 
@@ -65,10 +63,8 @@ void ignore_the_status(trial& t, void* before) {
 void check_the_status(trial& t) {
   t.open_context();
   const product_operands on = operands();
-  const auto device = current_device_memory();
-  memory_pressure held(*device, 16_MiB);
-  cublasHandle_t handle = nullptr;
-  CUFAULT_OBSERVE(cublasCreate(&handle));
+  memory_pressure held(16_MiB);
+  const cublasHandle_t handle = observed_handle();
   observe_sgemm(handle, on);
   t.apply("act on cublasCreate's status: free the memory, create again");
   held.release();

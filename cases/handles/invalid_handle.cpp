@@ -83,14 +83,12 @@ void use_as_handle(void* what, use how, const arguments& with) {
 void control(trial& t) {
   t.open_context();
   const arguments with = on_the_device();
-  cublasHandle_t handle = nullptr;
-  CUFAULT_OBSERVE(cublasCreate(&handle));
+  const cublasHandle_t handle = observed_handle();
   CUFAULT_OBSERVE(cublasSetStream(handle, nullptr));
   observe_sgemm(handle, with.on);
   CUFAULT_OBSERVE_AS("cublasSgemm", "split_k", product(handle));
   CUFAULT_OBSERVE(cublasDestroy(handle));
-  cublasLtHandle_t lt = nullptr;
-  CUFAULT_OBSERVE(cublasLtCreate(&lt));
+  const cublasLtHandle_t lt = observed_lt_handle();
   CUFAULT_OBSERVE_AS("cublasLtMatmul", "first_algorithm_unchecked", lt_matmul(lt, with));
   CUFAULT_OBSERVE_AS("cublasLtMatmulAlgoGetHeuristic", "", lt_heuristic(lt));
   CUFAULT_OBSERVE_AS("cublasLtMatmul", "first_algorithm", lt_product(lt));

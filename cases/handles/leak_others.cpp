@@ -64,10 +64,8 @@ void leak(trial& t, const char* create_call, std::size_t most) {
 
 void control(trial& t) {
   t.open_context();
-  const auto device = current_device_memory();
-  const memory_pressure held(*device, memory_left_free);
-  cublasLtHandle_t lt = nullptr;
-  CUFAULT_OBSERVE(cublasLtCreate(&lt));
+  const memory_pressure held(memory_left_free);
+  const cublasLtHandle_t lt = observed_lt_handle();
   cudaStream_t stream = nullptr;
   CUFAULT_OBSERVE(cudaStreamCreate(&stream));
   cudaEvent_t event = nullptr;
@@ -83,8 +81,7 @@ void control(trial& t) {
 template <class Thing>
 void leak_and_work(trial& t, const char* create_call, std::size_t most) {
   t.open_context();
-  const auto device = current_device_memory();
-  const memory_pressure held(*device, memory_left_free);
+  const memory_pressure held(memory_left_free);
   leak<Thing>(t, create_call, most);
   create_and_multiply();
 }

@@ -10,6 +10,7 @@
 //              time; with nothing to order two threads, 1 to 146 of 4000 products in 11 runs of 60.
 // What helps   A handle for each thread; a lock held from cublasSetStream to the end of the call.
 #include "harness/kit/held_streams.hpp"
+#include "harness/kit/own_stream.hpp"
 #include "harness/kit/products.hpp"
 #include "harness/trial/observe.hpp"
 #include "kernels/faults.hpp"
@@ -22,19 +23,6 @@
 
 namespace cufault {
 namespace {
-
-/// A stream that does not wait for the legacy stream, on which products are checked.
-class own_stream {
- public:
-  own_stream() { CUFAULT_REQUIRE(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking)); }
-  ~own_stream() { cudaStreamDestroy(stream_); }
-  own_stream(const own_stream&) = delete;
-  own_stream& operator=(const own_stream&) = delete;
-  operator cudaStream_t() const { return stream_; }
-
- private:
-  cudaStream_t stream_ = nullptr;
-};
 
 cublasHandle_t warm_handle() {
   cublasHandle_t const handle = new_handle();
@@ -86,7 +74,7 @@ product_result interleave(cublasHandle_t handle, cudaStream_t mine, cublasHandle
 
 product_result take_turns(cublasHandle_t handle, cublasHandle_t other, std::mutex* lock = nullptr) {
   const own_stream mine, theirs;
-  const product_result result = interleave(handle, mine, other, theirs, lock);
+  const product_result result = interleave(handle, mine.get(), other, theirs.get(), lock);
   for (const cublasHandle_t used : {handle, other})
     cublasSetStream(used, nullptr);  // the handles outlive the streams
   return result;
@@ -138,7 +126,7 @@ product_result race(trial& t, cublasHandle_t shared) {
       threads[i] = std::jthread([&, i] {
         cudaSetDevice(t.device());
         start.arrive_and_wait();
-        shares[i] = multiply_often(shared, streams[i], numbers + (cleared + 1) * i);
+        shares[i] = multiply_often(shared, streams[i].get(), numbers + (cleared + 1) * i);
       });
     }
   }

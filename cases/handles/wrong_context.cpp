@@ -33,8 +33,7 @@ void multiply_and_split(cublasHandle_t handle) {
 }
 
 void create_multiply_split() {
-  cublasHandle_t handle = nullptr;
-  CUFAULT_OBSERVE(cublasCreate(&handle));
+  const cublasHandle_t handle = observed_handle();
   multiply_and_split(handle);
   CUFAULT_OBSERVE(cublasDestroy(handle));
 }

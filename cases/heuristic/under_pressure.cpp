@@ -104,8 +104,7 @@ cublasStatus_t first_query(trial& t, cublasLtHandle_t lt, lt_problem& problem, s
 
 void control(trial& t) {
   t.open_context();
-  cublasLtHandle_t lt = nullptr;
-  CUFAULT_OBSERVE(cublasLtCreate(&lt));
+  const cublasLtHandle_t lt = observed_lt_handle();
 
   constexpr int further = 999;
   int succeeded = 0;
@@ -129,11 +128,9 @@ void control(trial& t) {
 // ---- faults: device memory ----
 
 void first_query_under_pressure(trial& t, const product_extents& extents) {
-  t.open_context();
-  const cublasLtHandle_t lt = new_lt_handle();
+  const cublasLtHandle_t lt = lt_handle_in_context(t);
   {
-    const auto device = current_device_memory();
-    const memory_pressure held(*device, static_cast<std::uint64_t>(t.level()) << 20);
+    const memory_pressure held(static_cast<std::uint64_t>(t.level()) << 20);
     t.sample("squeezed");
     lt_problem problem(extents);
     first_query(t, lt, problem, usual_workspace);
@@ -150,13 +147,11 @@ void first_query_deep(trial& t) {
 }
 
 void later_queries_on_a_full_device(trial& t) {
-  t.open_context();
-  const cublasLtHandle_t lt = new_lt_handle();
+  const cublasLtHandle_t lt = lt_handle_in_context(t);
   lt_problem known, unknown(deep);
   CUFAULT_REQUIRE(known.heuristic(lt));
   {
-    const auto device = current_device_memory();
-    const memory_pressure held(*device, 0);
+    const memory_pressure held(0);
     t.sample("squeezed");
     query(lt, known);
     query(lt, unknown, usual_workspace);
@@ -175,8 +170,7 @@ void create_query_multiply() {
 
 void everything_on_a_full_device(trial& t) {
   t.open_context();
-  const auto device = current_device_memory();
-  const memory_pressure held(*device, static_cast<std::uint64_t>(t.level()) << 20);
+  const memory_pressure held(static_cast<std::uint64_t>(t.level()) << 20);
   t.sample("squeezed");
   create_query_multiply();
 }
@@ -188,11 +182,9 @@ void ask_without_workspace(cublasLtHandle_t lt, lt_problem& problem, cublasStatu
 
 /// Measures how much workspace an algorithm may want, who allocates it, and what then fails.
 void workspace_allowed(trial& t) {
-  t.open_context();
-  const cublasLtHandle_t lt = new_lt_handle();
+  const cublasLtHandle_t lt = lt_handle_in_context(t);
   lt_problem problem(deep);
-  const auto device = current_device_memory();
-  const memory_pressure held(*device, pressed);
+  const memory_pressure held(pressed);
   t.sample("squeezed");
   const cublasStatus_t asked = first_query(t, lt, problem, static_cast<std::size_t>(t.level()) << 20);
   const std::size_t wanted = problem.results().empty() ? 0 : problem.results().front().workspaceSize;
@@ -221,14 +213,12 @@ cudaError_t allocate_often(std::size_t bytes, int count, int* succeeded) {
 
 /// Measures how many of fifty attempts of each step succeed.
 void rates(trial& t) {
-  t.open_context();
-  const cublasLtHandle_t lt = new_lt_handle();
+  const cublasLtHandle_t lt = lt_handle_in_context(t);
   constexpr int times = 50;
   struct {
     int queries = 0, allocations = 0;
   } full, released;
-  const auto device = current_device_memory();
-  memory_pressure held(*device, pressed);
+  memory_pressure held(pressed);
   t.sample("squeezed");
   CUFAULT_OBSERVE_AS("cublasLtMatmulAlgoGetHeuristic", "different_problems",
                      query_different(lt, 1, times, &full.queries));
@@ -270,8 +260,7 @@ cublasLtHandle_t used_handle() {
 void no_room_for_the_workspace(trial& t) {
   t.open_context();
   const cublasLtHandle_t lt = used_handle();
-  const auto device = current_device_memory();
-  const memory_pressure held(*device, pressed);
+  const memory_pressure held(pressed);
   const cublasStatus_t asked = work_with_workspace(lt);
   lt_problem problem;
   ask_without_workspace(lt, problem, asked);
@@ -350,16 +339,14 @@ void query_and_multiply(cublasLtHandle_t lt, lt_problem& problem) {
 }
 
 void host_memory_used_up(trial& t) {
-  t.open_context();
-  const cublasLtHandle_t lt = new_lt_handle();
+  const cublasLtHandle_t lt = lt_handle_in_context(t);
   lt_problem problem;
   query_on_a_starved_host(lt, problem, static_cast<std::uint64_t>(t.level()) << 10);
   query_and_multiply(lt, problem);
 }
 
 void host_allocation_fails(trial& t, bool warm) {
-  t.open_context();
-  const cublasLtHandle_t lt = new_lt_handle();
+  const cublasLtHandle_t lt = lt_handle_in_context(t);
   lt_problem problem;
   if (warm) CUFAULT_REQUIRE(problem.heuristic(lt));
   query_without_allocation(t, lt, problem, static_cast<unsigned long>(t.level()));
@@ -370,8 +357,7 @@ void host_allocation_fails(trial& t, bool warm) {
 
 void release_and_retry(trial& t) {
   t.open_context();
-  const auto device = current_device_memory();
-  memory_pressure held(*device, 0);
+  memory_pressure held(0);
   t.sample("squeezed");
   create_query_multiply();
   t.apply("free all memory, create, ask and multiply again");
@@ -382,8 +368,7 @@ void release_and_retry(trial& t) {
 void allow_no_workspace(trial& t) {
   t.open_context();
   const cublasLtHandle_t lt = used_handle();
-  const auto device = current_device_memory();
-  const memory_pressure held(*device, pressed);
+  const memory_pressure held(pressed);
   work_with_workspace(lt);
   t.apply("ask for algorithms that need no workspace");
   work_with_workspace(lt, 0);
@@ -392,8 +377,7 @@ void allow_no_workspace(trial& t) {
 void halve_the_buffers(trial& t) {
   t.open_context();
   const cublasLtHandle_t lt = used_handle();
-  const auto device = current_device_memory();
-  memory_pressure held(*device, pressed, 2);
+  memory_pressure held(pressed, 2);
   work_with_workspace(lt);
   t.apply("free half of the buffers, as a smaller batch or checkpointing would");
   held.release_half();
@@ -403,8 +387,7 @@ void halve_the_buffers(trial& t) {
 void heuristic_mode(trial& t) {
   t.open_context();
   const cublasLtHandle_t lt = used_handle();
-  const auto device = current_device_memory();
-  memory_pressure held(*device, pressed);
+  memory_pressure held(pressed);
   work_with_workspace(lt);
   if (t.stage() > 0) return;
   held.release();
@@ -417,11 +400,11 @@ void heuristic_mode(trial& t) {
 void larger_buffers(trial& t) {
   t.open_context();
   const cublasLtHandle_t lt = used_handle();
-  const auto device = current_device_memory();
-  const memory_pressure held(*device, pressed);
+  device_memory& device = current_device_memory();
+  const memory_pressure held(device, pressed);
   work_with_workspace(lt);
   t.apply("larger buffers: they take all that was left");
-  const memory_pressure held_too(*device, 0);
+  const memory_pressure held_too(device, 0);
   work_with_workspace(lt);
 }
 
@@ -433,8 +416,7 @@ void try_setting(trial& t, const std::string& setting) {
   cublasHandle_t handle = nullptr;
   if (cublasCreate(&handle) == CUBLAS_STATUS_SUCCESS)
     t.measure("device memory taken by the first cublasCreate, " + setting, taken_since(before), "bytes");
-  const auto device = current_device_memory();
-  const memory_pressure held(*device, pressed);
+  const memory_pressure held(pressed);
   work_with_workspace(lt);
 }
 

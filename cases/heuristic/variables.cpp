@@ -45,8 +45,7 @@ void control(trial& t) {
   int major = 0, minor = 0;
   CUFAULT_OBSERVE_AS("cublasLtGetProperty", "major", cublasLtGetProperty(MAJOR_VERSION, &major));
   CUFAULT_OBSERVE_AS("cublasLtGetProperty", "minor", cublasLtGetProperty(MINOR_VERSION, &minor));
-  cublasLtHandle_t lt = nullptr;
-  CUFAULT_OBSERVE(cublasLtCreate(&lt));
+  const cublasLtHandle_t lt = observed_lt_handle();
   CUFAULT_OBSERVE_AS("cublasLtMatmul", "first_algorithm", lt_product(lt));
   CUFAULT_OBSERVE(cublasLtDestroy(lt));
 }
@@ -70,8 +69,7 @@ bool is_identifier(std::string_view name) {
 }
 
 void environment_look_ups(trial& t) {
-  t.open_context();
-  const cublasLtHandle_t lt = new_lt_handle();
+  const cublasLtHandle_t lt = lt_handle_in_context(t);
   CUFAULT_OBSERVE_AS("cublasLtMatmul", "first_algorithm", lt_product(lt));
   create_and_multiply();
 
@@ -118,8 +116,7 @@ std::uint64_t workspace_of(const std::vector<answer>& all) {
 }
 
 void recommended_variable(trial& t) {
-  t.open_context();
-  const cublasLtHandle_t lt = new_lt_handle();
+  const cublasLtHandle_t lt = lt_handle_in_context(t);
   const auto now = answers(lt);
   CUFAULT_OBSERVE_AS("cublasLtMatmul", "first_algorithm", lt_product(lt));
   const auto file = t.scratch() / "answers";
@@ -175,8 +172,7 @@ void measure_repeated_query(trial& t, const std::string& setting, cublasLtHandle
 }
 
 void preferences(trial& t) {
-  t.open_context();
-  const cublasLtHandle_t lt = new_lt_handle();
+  const cublasLtHandle_t lt = lt_handle_in_context(t);
   for (const std::size_t mib : {0, 1, 32, 1024}) {
     lt_problem problem(deep);
     CUFAULT_REQUIRE(problem.heuristic(lt, mib << 20));
@@ -249,8 +245,7 @@ void cublas_calls_cublaslt(trial& t) {
   t.open_context();
   logged_calls& logged = logged_calls::all();
   logged.listen();
-  cublasHandle_t handle = nullptr;
-  CUFAULT_OBSERVE(cublasCreate(&handle));
+  const cublasHandle_t handle = observed_handle();
   product_operands on_device;
   CUFAULT_REQUIRE(prepare_product(fresh_seed(), &on_device));
   logged.take();

@@ -261,8 +261,7 @@ product_with_facts sgemm_of_each(cublasHandle_t handle, operands& o, const std::
 // ---- control ----
 
 void control(trial& t) {
-  t.open_context();
-  const cublasHandle_t handle = new_handle();
+  const cublasHandle_t handle = handle_in_context(t);
   for (const shape& s : all_shapes) observed(handle, s, swapped);
   for (const shape& s : refused_shapes) observed(handle, s, swapped);
 }
@@ -275,8 +274,7 @@ void handed_over(trial& t, const shape& s) {
 }
 
 void refused(trial& t) {
-  t.open_context();
-  const cublasHandle_t handle = new_handle();
+  const cublasHandle_t handle = handle_in_context(t);
   cublasLtHandle_t const lt = new_lt_handle();
   for (const shape& s : refused_shapes) {
     for (const function& by : functions)
@@ -290,8 +288,7 @@ void refused(trial& t) {
 /// Every shape in one way, then in the other.
 template <class Shapes>
 void instead(trial& t, const way& before, const way& after, const Shapes& shapes) {
-  t.open_context();
-  const cublasHandle_t handle = new_handle();
+  const cublasHandle_t handle = handle_in_context(t);
   for (const shape& s : shapes) observed(handle, s, before);
   t.apply(after.words);
   for (const shape& s : shapes) observed(handle, s, after);
@@ -302,8 +299,7 @@ void right_leading_dimensions(trial& t) {
 }
 
 void row_order(trial& t) {
-  t.open_context();
-  cublasLtHandle_t const lt = new_lt_handle();
+  const cublasLtHandle_t lt = lt_handle_in_context(t);
   for (const shape& s : all_shapes) observed(lt, s, CUBLASLT_ORDER_COL);
   t.apply("CUBLASLT_ORDER_ROW in the layouts of A, B and C");
   for (const shape& s : all_shapes) observed(lt, s, CUBLASLT_ORDER_ROW);
@@ -311,8 +307,7 @@ void row_order(trial& t) {
 
 void offsets(trial& t) {
   constexpr int most = 8;
-  t.open_context();
-  const cublasHandle_t handle = new_handle();
+  const cublasHandle_t handle = handle_in_context(t);
   observed(handle, example_3, as_they_are);
   t.apply("an offset of 0 to 8 elements to each of A, B and C");
   operands o(example_3);
@@ -330,8 +325,7 @@ void offsets(trial& t) {
 /// None of these leading dimensions is right.
 void other_leading_dimensions(trial& t) {
   constexpr int most = 8;
-  t.open_context();
-  const cublasHandle_t handle = new_handle();
+  const cublasHandle_t handle = handle_in_context(t);
   for (const shape& s : {narrowing, example_3}) observed(handle, s, as_they_are);
   t.apply("other leading dimensions, up to 8");
   for (const shape& s : {narrowing, example_3}) {

@@ -328,8 +328,7 @@ class wide_product {
 // ---- control ----
 
 void control(trial& t) {
-  t.open_context();
-  cublasHandle_t const handle = new_handle();
+  const cublasHandle_t handle = handle_in_context(t);
   observed(handle, none);
   far_batch b(t.device(), true);
   observed(handle, b, in_64_bits);
@@ -339,38 +338,33 @@ void control(trial& t) {
 
 /// Tries each until one leaves an error.
 void mistaken(trial& t, std::span<const mistake> all) {
-  t.open_context();
-  cublasHandle_t const handle = new_handle();
+  const cublasHandle_t handle = handle_in_context(t);
   for (const mistake& each : all)
     if (observed(handle, each).result.waited != cudaSuccess) return;
 }
 
 void broadcast(trial& t) {
-  t.open_context();
-  cublasHandle_t const handle = new_handle();
+  const cublasHandle_t handle = handle_in_context(t);
   for (const mistake& each : broadcasts)
     if (observed(handle, each).result.waited != cudaSuccess) return;
 }
 
 void wrapped_stride(trial& t) {
-  t.open_context();
-  cublasHandle_t const handle = new_handle();
+  const cublasHandle_t handle = handle_in_context(t);
   far_batch b(t.device(), true);
   for (const far_strides& told : {wrapped_a, wrapped_c})
     if (observed(handle, b, told).result.waited != cudaSuccess) return;
 }
 
 void wrapped_stride_at_the_start(trial& t, const far_strides& told) {
-  t.open_context();
-  cublasHandle_t const handle = new_handle();
+  const cublasHandle_t handle = handle_in_context(t);
   far_batch b(t.device(), false);
   observed(handle, b, told);
 }
 
 void extents_in_int(trial& t) {
   using product = argument_check::product;
-  t.open_context();
-  cublasHandle_t const handle = new_handle();
+  const cublasHandle_t handle = handle_in_context(t);
   const checked_product small(described());
   for (const auto& [name, extent] :
        {std::pair{"m", &product::m}, std::pair{"n", &product::n}, std::pair{"k", &product::k}}) {
@@ -386,8 +380,7 @@ void extents_in_int(trial& t) {
 constexpr std::int64_t turns_negative = two_to_31, turns_small = two_to_32 + 2 * m;
 
 void leading_dimension_in_int(trial& t, std::int64_t leading_dimension) {
-  t.open_context();
-  cublasHandle_t const handle = new_handle();
+  const cublasHandle_t handle = handle_in_context(t);
   far_columns columns(t.device(), leading_dimension);
   CUFAULT_OBSERVE_AS("cublasSgemm", "lda_in_int", columns.sgemm_with_lda_in_int(handle));
 }
@@ -395,8 +388,7 @@ void leading_dimension_in_int(trial& t, std::int64_t leading_dimension) {
 // ---- remedies and dead ends ----
 
 void strides_of_c_apart(trial& t) {
-  t.open_context();
-  cublasHandle_t const handle = new_handle();
+  const cublasHandle_t handle = handle_in_context(t);
   observed(handle, overlapping_c);
   observed(handle, zero_c);
   t.apply("a strideC of ldc n");
@@ -404,8 +396,7 @@ void strides_of_c_apart(trial& t) {
 }
 
 void larger_stride_of_a(trial& t) {
-  t.open_context();
-  cublasHandle_t const handle = new_handle();
+  const cublasHandle_t handle = handle_in_context(t);
   mistake both = overlapping_c;
   both.words = "one A for all, strideC a column too small";
   both.told.a = both.meant.a = 0;
@@ -415,8 +406,7 @@ void larger_stride_of_a(trial& t) {
 }
 
 void strides_in_64_bits(trial& t) {
-  t.open_context();
-  cublasHandle_t const handle = new_handle();
+  const cublasHandle_t handle = handle_in_context(t);
   far_batch b(t.device(), true);
   observed(handle, b, wrapped_a);
   observed(handle, b, wrapped_c);
@@ -425,8 +415,7 @@ void strides_in_64_bits(trial& t) {
 }
 
 void wide_leading_dimension(trial& t) {
-  t.open_context();
-  cublasHandle_t const handle = new_handle();
+  const cublasHandle_t handle = handle_in_context(t);
   far_columns first(t.device(), turns_negative), second(t.device(), turns_small);
   CUFAULT_OBSERVE_AS("cublasSgemm", "lda_of_2_31_in_int", first.sgemm_with_lda_in_int(handle));
   CUFAULT_OBSERVE_AS("cublasSgemm", "lda_of_2_32_in_int", second.sgemm_with_lda_in_int(handle));
@@ -436,8 +425,7 @@ void wide_leading_dimension(trial& t) {
 }
 
 void wide_extent(trial& t) {
-  t.open_context();
-  cublasHandle_t const handle = new_handle();
+  const cublasHandle_t handle = handle_in_context(t);
   wide_product wide(t.device());
   CUFAULT_OBSERVE_AS("cublasSgemm", "n_of_2_31_in_int", wide.sgemm_with_n_in_int(handle));
   t.apply("cublasSgemm_64");

@@ -48,15 +48,15 @@ void measure_pressure(trial& t, const memory_pressure& held) {
 
 void control(trial& t) {
   t.open_context();
-  const auto device = current_device_memory();
-  const std::uint64_t at_first = device->free_bytes();
+  device_memory& device = current_device_memory();
+  const std::uint64_t at_first = device.free_bytes();
   cublasHandle_t handle = nullptr, further = nullptr;
   CUFAULT_OBSERVE(cublasCreate(&handle));
-  const std::uint64_t after_one = device->free_bytes();
+  const std::uint64_t after_one = device.free_bytes();
   CUFAULT_OBSERVE_AS("cublasSgemm", "split_k", product(handle));
-  const std::uint64_t after_product = device->free_bytes();
+  const std::uint64_t after_product = device.free_bytes();
   CUFAULT_REQUIRE(cublasCreate(&further));
-  const std::uint64_t after_two = device->free_bytes();
+  const std::uint64_t after_two = device.free_bytes();
   t.measure("device memory taken by the first cublasCreate",
             static_cast<double>(at_first) - static_cast<double>(after_one), "bytes");
   t.measure("device memory taken by the first product",
@@ -71,8 +71,7 @@ void control(trial& t) {
 
 void held_by_this_process(trial& t) {
   t.open_context();
-  const auto device = current_device_memory();
-  const memory_pressure held(*device, static_cast<std::uint64_t>(t.level()) << 20);
+  const memory_pressure held(static_cast<std::uint64_t>(t.level()) << 20);
   measure_pressure(t, held);
   fail_and_look(t);
   t.sample("after cublasCreate");
@@ -96,8 +95,7 @@ void kept_by_the_pool(trial& t) {
 
 void release_and_retry(trial& t) {
   t.open_context();
-  const auto device = current_device_memory();
-  memory_pressure held(*device, static_cast<std::uint64_t>(t.level()) << 20);
+  memory_pressure held(static_cast<std::uint64_t>(t.level()) << 20);
   measure_pressure(t, held);
   create_and_multiply();
   t.apply("free all memory, create again");
@@ -130,11 +128,9 @@ void release_before_the_context_and_retry(trial& t) {
 void create_before_filling(trial& t) {
   t.open_context();
   t.apply("create the handle before the device is filled");
-  cublasHandle_t handle = nullptr;
-  CUFAULT_OBSERVE(cublasCreate(&handle));
+  const cublasHandle_t handle = observed_handle();
   {
-    const auto device = current_device_memory();
-    const memory_pressure held(*device, 0);
+    const memory_pressure held(0);
     measure_pressure(t, held);
     CUFAULT_OBSERVE_AS("cublasSgemm", "split_k", product(handle));
   }
@@ -144,16 +140,14 @@ void create_before_filling(trial& t) {
 void smaller_buffers(trial& t) {
   t.open_context();
   t.apply("buffers of half the device");
-  const auto device = current_device_memory();
-  const memory_pressure held(*device, device->free_bytes() / 2);
+  const memory_pressure held(current_device_memory().free_bytes() / 2);
   measure_pressure(t, held);
   create_and_multiply();
 }
 
 void halve_buffers_and_retry(trial& t) {
   t.open_context();
-  const auto device = current_device_memory();
-  memory_pressure held(*device, 16_MiB, 2);
+  memory_pressure held(16_MiB, 2);
   measure_pressure(t, held);
   create_and_multiply();
   t.apply("free half of the buffers, create again");
@@ -168,8 +162,7 @@ void half_precision_and_retry(trial& t) {
   constexpr std::size_t elements = 1_GiB / sizeof(float);
   void* buffer = nullptr;
   CUFAULT_REQUIRE(cudaMalloc(&buffer, elements * sizeof(float)));
-  const auto device = current_device_memory();
-  const memory_pressure held(*device, 16_MiB);
+  const memory_pressure held(16_MiB);
   measure_pressure(t, held);
   create_and_multiply();
   t.apply("a buffer of 1 GiB in single precision as one of half precision, create again");
@@ -183,8 +176,7 @@ void new_process(trial& t) {
   if (t.stage() == 0) {
     t.open_context();
     {
-      const auto device = current_device_memory();
-      const memory_pressure held(*device, 16_MiB);
+      const memory_pressure held(16_MiB);
       measure_pressure(t, held);
       create_and_multiply();
     }
@@ -199,8 +191,7 @@ void new_process(trial& t) {
 void load_lazily_instead(trial& t) {
   t.open_context();
   {
-    const auto device = current_device_memory();
-    const memory_pressure held(*device, 128_MiB);
+    const memory_pressure held(128_MiB);
     measure_pressure(t, held);
     if (t.stage() > 0) {
       create_and_multiply();
@@ -216,8 +207,7 @@ void load_lazily_instead(trial& t) {
 
 void device_reset_with_own_memory(trial& t) {
   t.open_context();
-  const auto device = current_device_memory();
-  memory_pressure held(*device, 16_MiB);
+  memory_pressure held(16_MiB);
   measure_pressure(t, held);
   create_and_multiply();
   t.apply("cudaDeviceReset(), which destroys this process's allocations, create again");
@@ -238,8 +228,7 @@ cublasStatus_t create_ten_times() {
 
 void retry_many_times_after_release(trial& t) {
   t.open_context();
-  const auto device = current_device_memory();
-  memory_pressure held(*device, 16_MiB);
+  memory_pressure held(16_MiB);
   measure_pressure(t, held);
   create_and_multiply();
   t.apply("free all memory, create up to ten times");

@@ -188,24 +188,22 @@ void work(cublasLtHandle_t lt, caching_pool& pool) {
 // ---- control ----
 
 void control(trial& t) {
-  t.open_context();
-  cublasLtHandle_t lt = new_lt_handle();
-  const auto device = current_device_memory();
-  const memory_pressure held(*device, memory_to_fragment);
-  { const many_blocks blocks(*device, 256_KiB); }
+  const cublasLtHandle_t lt = lt_handle_in_context(t);
+  device_memory& device = current_device_memory();
+  const memory_pressure held(device, memory_to_fragment);
+  { const many_blocks blocks(device, 256_KiB); }
   work(lt);
-  caching_pool pool(*device);
+  caching_pool pool(device);
   CUFAULT_OBSERVE_AS("cudaMalloc", "by_caching_pool", allocate_from_and_free(pool));
 }
 
 // ---- faults ----
 
 void fragment_4_gib(trial& t) {
-  t.open_context();
-  cublasLtHandle_t lt = new_lt_handle();
-  const auto device = current_device_memory();
-  const memory_pressure held(*device, memory_to_fragment);
-  many_blocks blocks(*device, static_cast<std::uint64_t>(t.level()) << 10);
+  const cublasLtHandle_t lt = lt_handle_in_context(t);
+  device_memory& device = current_device_memory();
+  const memory_pressure held(device, memory_to_fragment);
+  many_blocks blocks(device, static_cast<std::uint64_t>(t.level()) << 10);
   t.sample("filled");
   blocks.release_every_other();
   t.sample("every other block freed");
@@ -213,12 +211,11 @@ void fragment_4_gib(trial& t) {
 }
 
 void fragment_whole_device(trial& t) {
-  t.open_context();
-  cublasLtHandle_t lt = new_lt_handle();
-  const auto device = current_device_memory();
-  many_blocks blocks(*device, 64_MiB);
+  const cublasLtHandle_t lt = lt_handle_in_context(t);
+  device_memory& device = current_device_memory();
+  many_blocks blocks(device, 64_MiB);
   blocks.release_every_other();
-  const std::uint64_t free = device->free_bytes();
+  const std::uint64_t free = device.free_bytes();
   t.sample("every other block freed");
   if (free < 2_GiB) throw not_provoked("needs 4 GiB of free device memory");
   work(lt, free - 1_GiB);
@@ -226,11 +223,10 @@ void fragment_whole_device(trial& t) {
 
 /// The pool holds all memory; with `in_use` each segment has a small used block.
 void cached(trial& t, bool in_use) {
-  t.open_context();
-  cublasLtHandle_t lt = new_lt_handle();
-  const auto device = current_device_memory();
-  const memory_pressure held(*device, memory_to_fragment);
-  caching_pool pool(*device);
+  const cublasLtHandle_t lt = lt_handle_in_context(t);
+  device_memory& device = current_device_memory();
+  const memory_pressure held(device, memory_to_fragment);
+  caching_pool pool(device);
   contents of_pool(pool);
   release_all(pool, of_pool.big);
   if (!in_use) release_all(pool, of_pool.small);
@@ -244,11 +240,10 @@ void cached(trial& t, bool in_use) {
 enum class when_emptied { unused, in_use, released_first };
 
 void empty_the_cache(trial& t, const char* applied, when_emptied when) {
-  t.open_context();
-  cublasLtHandle_t lt = new_lt_handle();
-  const auto device = current_device_memory();
-  const memory_pressure held(*device, memory_to_fragment);
-  caching_pool pool(*device);
+  const cublasLtHandle_t lt = lt_handle_in_context(t);
+  device_memory& device = current_device_memory();
+  const memory_pressure held(device, memory_to_fragment);
+  caching_pool pool(device);
   contents of_pool(pool);
   release_all(pool, of_pool.big);
   if (when == when_emptied::unused) release_all(pool, of_pool.small);

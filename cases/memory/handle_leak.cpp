@@ -116,8 +116,7 @@ void control(trial& t) {
 
 void leak_in_a_corner(trial& t) {
   t.open_context();
-  const auto device = current_device_memory();
-  const memory_pressure held(*device, memory_to_fill);
+  const memory_pressure held(memory_to_fill);
   t.sample("squeezed");
   leak(t);
 }
@@ -130,23 +129,20 @@ void leak_the_whole_device(trial& t) {
 /// What else fails after the leak has filled the memory.
 void work_after_leak(trial& t) {
   t.open_context();
-  const auto device = current_device_memory();
-  const memory_pressure held(*device, memory_to_fill);
+  const memory_pressure held(memory_to_fill);
   t.sample("squeezed");
   const auto handles = leak(t);
   void* memory = nullptr;
   CUFAULT_OBSERVE(cudaMalloc(&memory, 64_MiB));
   cudaGetLastError();
-  cublasLtHandle_t lt = nullptr;
-  CUFAULT_OBSERVE(cublasLtCreate(&lt));
+  observed_lt_handle();
   const cublasHandle_t old_handle = handles.front();
   CUFAULT_OBSERVE_AS("cublasSgemm", "split_k", product(old_handle));
 }
 
 void thrown_past_the_destroy(trial& t) {
   t.open_context();
-  const auto device = current_device_memory();
-  const memory_pressure held(*device, memory_to_fill);
+  const memory_pressure held(memory_to_fill);
   t.sample("squeezed");
   const std::size_t rounds = rounds_that_would_fail(t);
   std::size_t thrown = 0;
@@ -159,8 +155,7 @@ void thrown_past_the_destroy(trial& t) {
 
 void destroy_each(trial& t) {
   t.open_context();
-  const auto device = current_device_memory();
-  const memory_pressure held(*device, memory_to_fill);
+  const memory_pressure held(memory_to_fill);
   t.sample("squeezed");
   const std::size_t rounds = rounds_that_would_fail(t);
   t.apply("destroy each handle before the next is created");

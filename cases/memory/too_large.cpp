@@ -9,6 +9,7 @@
 // What helps   Recommended: catch the error and carry on; the same work in smaller pieces, or accumulated; half precision;
 //              sizes in size_t.
 // No fault arm squeezes the device, so none has an injected counterpart.
+#include "harness/kit/device_block.hpp"
 #include "harness/kit/memory_pressure.hpp"
 #include "harness/kit/memory_readings.hpp"
 #include "harness/kit/products.hpp"
@@ -29,23 +30,11 @@ std::size_t elements(int rows, int columns) {
   return static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns);
 }
 
-class device_block {
- public:
-  explicit device_block(std::size_t bytes) { CUFAULT_REQUIRE(cudaMalloc(&address_, bytes)); }
-  ~device_block() { cudaFree(address_); }
-  device_block(const device_block&) = delete;
-  device_block& operator=(const device_block&) = delete;
-  [[nodiscard]] float* floats(std::size_t offset = 0) const { return static_cast<float*>(address_) + offset; }
-
- private:
-  void* address_ = nullptr;
-};
-
 std::uint64_t taken_by_a_block(std::size_t bytes) {
-  const auto device = current_device_memory();
-  const std::uint64_t before = device->free_bytes();
+  device_memory& device = current_device_memory();
+  const std::uint64_t before = device.free_bytes();
   const device_block block(bytes);
-  return before - std::min(before, device->free_bytes());
+  return before - std::min(before, device.free_bytes());
 }
 
 // ---- a product with one operand too large for the room that is left ----
@@ -289,12 +278,10 @@ void clear_and_carry_on(trial& t) {
 }
 
 void in_pieces(trial& t, cut how) {
-  t.open_context();
-  cublasHandle_t const handle = new_handle();
+  const cublasHandle_t handle = handle_in_context(t);
   const product_in_pieces large(how);
   CUFAULT_REQUIRE(large.multiply_in_pieces(handle));  // loads the kernels
-  const auto device = current_device_memory();
-  const memory_pressure held(*device, 64_MiB);
+  const memory_pressure held(64_MiB);
   t.sample("squeezed");
   void* whole = nullptr;
   CUFAULT_OBSERVE(cudaMalloc(&whole, large.bytes()));

@@ -32,14 +32,7 @@ namespace {
 
 constexpr float one = 1, zero = 0;
 
-// The end of the trial's process releases what these return: some arms leave a context in which nothing can be freed.
-
-cudaStream_t new_stream() {
-  cudaStream_t stream = nullptr;
-  CUFAULT_REQUIRE(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-  return stream;
-}
-
+/// The end of the trial's process releases it: some arms leave a context in which nothing can be freed.
 char* new_memory(std::size_t bytes) {
   void* memory = nullptr;
   CUFAULT_REQUIRE(cudaMalloc(&memory, bytes));

@@ -196,8 +196,7 @@ void control(trial& t) {
 void handle_for_each_stream(trial& t) {
   t.open_context();
   large_product work(long_k);
-  const auto device = current_device_memory();
-  const memory_pressure held(*device, memory_to_fill);
+  const memory_pressure held(memory_to_fill);
   t.sample("squeezed");
   fill_with_workers(t, work);
 }
@@ -209,8 +208,7 @@ void streams_of_one_handle(trial& t) {
   auto works = new_products(streams_at_once);
   cublasHandle_t const handle = new_handle();
   CUFAULT_REQUIRE(works.front().multiply(handle));
-  const auto device = current_device_memory();
-  const memory_pressure held(*device, 0);
+  const memory_pressure held(0);
   t.sample("squeezed");
   if (CUFAULT_OBSERVE_AS("cublasSgemm", "on_streams_in_turn",
                          multiply_in_turn(handle, streams, works.front()))
@@ -227,8 +225,7 @@ void smaller_workspace(trial& t, const char* setting) {
   large_product work(long_k);
   std::size_t wanted = 0;
   {
-    const auto device = current_device_memory();
-    const memory_pressure held(*device, memory_to_fill);
+    const memory_pressure held(memory_to_fill);
     t.sample("squeezed");
     if (t.stage() == 1) {
       std::vector<worker> workers;

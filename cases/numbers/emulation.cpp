@@ -183,8 +183,7 @@ void first_handles(trial& t) {
   t.open_context();
   fine_doubles work(usual);
   for (const char* whose : {"the first handle", "a second one beside it"}) {
-    cublasHandle_t handle = nullptr;
-    CUFAULT_OBSERVE(cublasCreate(&handle));
+    const cublasHandle_t handle = observed_handle();
     measure_settings(t, handle, whose);
     CUFAULT_OBSERVE_AS("cublasDgemm", "limited_bits", dgemm_of_limited_bits(work, handle));
   }
@@ -283,8 +282,7 @@ void more_bits(trial& t) {
 void without_emulation(trial& t) {
   seven_bits(t);
   t.apply("CUBLAS_COMPUTE_64F and the default math mode");
-  t.open_context();
-  const cublasHandle_t handle = new_handle();
+  const cublasHandle_t handle = handle_in_context(t);
   for (const product_extents& extents : all_extents) {
     fine_doubles work(extents);
     CUFAULT_OBSERVE_AS("cublasGemmEx", "fp64", by_gemm_ex(work, handle, CUBLAS_COMPUTE_64F));

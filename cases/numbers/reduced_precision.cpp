@@ -203,8 +203,7 @@ void as_proposed(trial& t) {
 // ---- remedies ----
 
 void disallow(trial& t) {
-  t.open_context();
-  cublasHandle_t const handle = new_handle();
+  const cublasHandle_t handle = handle_in_context(t);
   gemm_ex_of_each_shape(handle);
   t.apply("cublasSetMathMode with CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION");
   CUFAULT_OBSERVE(cublasSetMathMode(handle, CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION));

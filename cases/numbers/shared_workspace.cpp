@@ -76,14 +76,7 @@ class shared_operands {
   std::vector<double> reference_ = std::vector<double>(std::size_t{m} * n), magnitudes_ = reference_;
 };
 
-// The end of the trial's process releases what these return.
-
-cudaStream_t new_stream() {
-  cudaStream_t stream = nullptr;
-  CUFAULT_REQUIRE(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-  return stream;
-}
-
+/// The end of the trial's process releases it.
 void* new_workspace() {
   void* memory = nullptr;
   CUFAULT_REQUIRE(cudaMalloc(&memory, workspace_bytes));

@@ -28,9 +28,7 @@ using owned_memory = std::unique_ptr<void, destroy_by<cudaFree>>;
 
 /// A stream that does not wait for the legacy stream.
 inline owned_stream new_stream() {
-  cudaStream_t stream = nullptr;
-  CUFAULT_REQUIRE(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-  return owned_stream(stream);
+  return owned_stream(cufault::new_stream());
 }
 inline owned_memory new_memory(std::size_t bytes) {
   void* block = nullptr;

@@ -101,8 +101,7 @@ product_result multiply_strided_batch(cublasHandle_t handle) {
 
 /// Loads the kernels, so that only the arrays matter.
 cublasHandle_t open(trial& t) {
-  t.open_context();
-  const cublasHandle_t handle = new_handle();
+  const cublasHandle_t handle = handle_in_context(t);
   for (const function by : {function::sgemm_batched, function::gemm_batched_ex})
     CUFAULT_REQUIRE(multiply_batch(handle, by, {}));
   return handle;

@@ -74,8 +74,7 @@ void observe_valid_calls(handles_and_operands& ready) {
   CUFAULT_OBSERVE_AS("cublasSgemm", "split_k_unchecked", sgemm(ready.handle, ready.operands));
   CUFAULT_OBSERVE_AS("cublasLtMatmul", "first_algorithm_unchecked", lt_matmul(ready));
   CUFAULT_OBSERVE_AS("cublasLtMatmulAlgoGetHeuristic", "", lt_heuristic(ready));
-  cublasHandle_t further = nullptr;
-  CUFAULT_OBSERVE(cublasCreate(&further));
+  observed_handle();
   void* memory = nullptr;
   CUFAULT_OBSERVE(cudaMalloc(&memory, 1_MiB));
   CUFAULT_OBSERVE(cudaDeviceSynchronize());
@@ -157,10 +156,8 @@ void break_and_look(const damage& d) {
 void without_a_handle(trial& t, const damage& d) {
   open(t);
   break_and_look(d);
-  cublasHandle_t handle = nullptr;
-  CUFAULT_OBSERVE(cublasCreate(&handle));
-  cublasLtHandle_t lt = nullptr;
-  CUFAULT_OBSERVE(cublasLtCreate(&lt));
+  observed_handle();
+  observed_lt_handle();
 }
 
 void with_a_handle(trial& t, const damage& d) {
@@ -221,8 +218,7 @@ void with_blocking_launches(trial& t, const damage& d) {
   open(t);
   const printed_text printed = printed_by([&] {
     CUFAULT_OBSERVE_AS("cudaLaunchKernelExC", "fault", launch_fault(d.which));
-    cublasHandle_t handle = nullptr;
-    CUFAULT_OBSERVE(cublasCreate(&handle));
+    observed_handle();
   });
   measure_places(t, printed);
 }

@@ -95,8 +95,7 @@ product_result numbers(const operands& in) {
 }
 
 cublasHandle_t open(trial& t) {
-  t.open_context();
-  cublasHandle_t const handle = new_handle();
+  const cublasHandle_t handle = handle_in_context(t);
   return handle;
 }
 

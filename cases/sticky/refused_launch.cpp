@@ -59,11 +59,9 @@ void open(trial& t) {
 
 /// Calls that a left-over error might make fail.
 void work_with_cublas() {
-  cublasHandle_t handle = nullptr;
-  CUFAULT_OBSERVE(cublasCreate(&handle));
+  const cublasHandle_t handle = observed_handle();
   CUFAULT_OBSERVE_AS("cublasSgemm", "split_k", product(handle));
-  cublasLtHandle_t lt = nullptr;
-  CUFAULT_OBSERVE(cublasLtCreate(&lt));
+  const cublasLtHandle_t lt = observed_lt_handle();
   CUFAULT_OBSERVE_AS("cublasLtMatmul", "first_algorithm", lt_product(lt));
 }
 

@@ -23,8 +23,7 @@ namespace {
 using shape = product_shape;
 
 cublasHandle_t handle_here(trial& t) {
-  t.open_context();
-  cublasHandle_t const handle = new_handle();
+  const cublasHandle_t handle = handle_in_context(t);
   return handle;
 }
 

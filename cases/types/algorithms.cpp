@@ -282,8 +282,7 @@ void measure_parts(trial& t, const lt_problem& problem, const char* words) {
 }
 
 void tiny_preference(trial& t) {
-  t.open_context();
-  const cublasLtHandle_t lt = new_lt_handle();
+  const cublasLtHandle_t lt = lt_handle_in_context(t);
   long_sum sum;
   CUFAULT_OBSERVE_AS("cublasLtMatmulAlgoGetHeuristic", "sums_in_workspace_of_0",
                      query_for_sums_in_workspace(sum.problem, lt, 0));
@@ -324,8 +323,7 @@ void in_place_as_other(trial& t) {
 }
 
 void group_with_device_scalars(trial& t) {
-  t.open_context();
-  cublasHandle_t const handle = new_handle();
+  const cublasHandle_t handle = handle_in_context(t);
   CUFAULT_OBSERVE_AS("cublasSgemmGroupedBatched", "scalars_on_device",
                      multiply_group(handle, CUBLAS_POINTER_MODE_DEVICE));
 }
@@ -342,8 +340,7 @@ void size_it_says(trial& t) {
 }
 
 void ask_for_what_there_is(trial& t) {
-  t.open_context();
-  const cublasLtHandle_t lt = new_lt_handle();
+  const cublasLtHandle_t lt = lt_handle_in_context(t);
   long_sum sum;
   const auto chosen = sum.one_with_workspace(lt);
   multiply("cublasLtMatmul with no workspace", sum, lt, chosen, no_workspace);
@@ -380,8 +377,7 @@ void check_first(trial& t) {
 }
 
 void same_description(trial& t) {
-  t.open_context();
-  const cublasLtHandle_t lt = new_lt_handle();
+  const cublasLtHandle_t lt = lt_handle_in_context(t);
   multiply_in_place_as_other(lt);
   t.apply("the same description for C and D");
   multiply_placed(lt, {.words = "in place", .same_description = true});
@@ -391,8 +387,7 @@ void same_description(trial& t) {
 }
 
 void c_elsewhere(trial& t) {
-  t.open_context();
-  const cublasLtHandle_t lt = new_lt_handle();
+  const cublasLtHandle_t lt = lt_handle_in_context(t);
   multiply_in_place_as_other(lt);
   t.apply("an address of its own for a C that is not read");
   multiply_placed(lt, {.words = "C elsewhere", .elsewhere = true});
@@ -401,8 +396,7 @@ void c_elsewhere(trial& t) {
 }
 
 void group_with_host_scalars(trial& t) {
-  t.open_context();
-  cublasHandle_t const handle = new_handle();
+  const cublasHandle_t handle = handle_in_context(t);
   CUFAULT_OBSERVE_AS("cublasSgemmGroupedBatched", "scalars_on_device",
                      multiply_group(handle, CUBLAS_POINTER_MODE_DEVICE));
   t.apply("host pointer mode");

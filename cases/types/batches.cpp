@@ -203,16 +203,14 @@ void multiply_and_add_columns(cublasLtHandle_t lt, c_is how) {
 // ---- arms ----
 
 void control(trial& t) {
-  t.open_context();
-  const cublasLtHandle_t lt = new_lt_handle();
+  const cublasLtHandle_t lt = lt_handle_in_context(t);
   multiply_many(new_handle(), lt, most_in_grid);
   multiply_batch(lt, all_two);
   multiply_and_add_columns(lt, c_is::written_out);
 }
 
 void more_than_65535(trial& t) {
-  t.open_context();
-  cublasHandle_t const handle = new_handle();
+  const cublasHandle_t handle = handle_in_context(t);
   const cublasLtHandle_t lt = new_lt_handle();
   for (const std::int64_t count : too_many) multiply_many(handle, lt, count);
 }
@@ -228,8 +226,7 @@ void one_column_of_c(trial& t) {
 }
 
 void fewer_at_a_time(trial& t) {
-  t.open_context();
-  cublasHandle_t const handle = new_handle();
+  const cublasHandle_t handle = handle_in_context(t);
   const cublasLtHandle_t lt = new_lt_handle();
   for (const std::int64_t count : too_many) multiply_many(handle, lt, count);
   t.apply("65535 products at most at a time");
@@ -241,16 +238,14 @@ void fewer_at_a_time(trial& t) {
 }
 
 void same_counts(trial& t) {
-  t.open_context();
-  const cublasLtHandle_t lt = new_lt_handle();
+  const cublasLtHandle_t lt = lt_handle_in_context(t);
   multiply_differing_counts(lt);
   t.apply("the count on every description");
   multiply_batch(lt, all_two);
 }
 
 void write_c_out(trial& t) {
-  t.open_context();
-  const cublasLtHandle_t lt = new_lt_handle();
+  const cublasLtHandle_t lt = lt_handle_in_context(t);
   multiply_and_add_columns(lt, c_is::one_column);
   t.apply("every column of C written out");
   multiply_and_add_columns(lt, c_is::written_out);

@@ -250,8 +250,7 @@ void multiply_vectors_apart(trial& t, const std::vector<gemv_row>& rows) {
 // ---- arms ----
 
 void control(trial& t) {
-  t.open_context();
-  const cublasLtHandle_t lt = new_lt_handle();
+  const cublasLtHandle_t lt = lt_handle_in_context(t);
   const half_and_half smaller(fewer, short_side);
   CUFAULT_OBSERVE_AS("cublasLtMatmul", "a_matrix_by_a_column", smaller.times_column(lt));
   CUFAULT_OBSERVE_AS("cublasLtMatmul", "a_row_by_a_matrix", smaller.row_times(lt));

@@ -20,6 +20,7 @@ class device_block {
   device_block(const device_block&) = delete;
   device_block& operator=(const device_block&) = delete;
   [[nodiscard]] void* address() const { return address_; }
+  [[nodiscard]] float* floats(std::size_t offset = 0) const { return static_cast<float*>(address_) + offset; }
 
  private:
   void* address_ = nullptr;

@@ -131,10 +131,4 @@ void tell_alignment(lt_problem& problem, const lt_operands& of) {
   set_attribute(told, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, alignment_of(of.d));
 }
 
-cublasLtHandle_t new_lt_handle() {
-  cublasLtHandle_t lt = nullptr;
-  CUFAULT_REQUIRE(cublasLtCreate(&lt));
-  return lt;
-}
-
 }  // namespace cufault

@@ -110,9 +110,6 @@ std::uint32_t alignment_of(const void* address);
 /// Tells the heuristic the alignment_of() each operand.
 void tell_alignment(lt_problem& problem, const lt_operands& of);
 
-/// For set-up, like new_handle().
-cublasLtHandle_t new_lt_handle();
-
 /// A handle of each kind, and the workspace that frameworks allocate for cuBLASLt on recent devices. Needs a context; the end of the
 /// process releases it.
 struct workbench {

@@ -50,7 +50,7 @@ using memory_budget = std::function<void(std::optional<std::uint64_t>)>;
 void replace_pressure_by(memory_budget budget);
 
 /// The current device, by cudaMalloc. A failed allocation leaves no last error.
-std::unique_ptr<device_memory> current_device_memory();
+device_memory& current_device_memory();
 
 /// The device's default stream-ordered pool, on the legacy stream: freed memory stays in the pool, as in a framework's cache.
 class stream_ordered_memory final : public device_memory {
@@ -84,6 +84,8 @@ class not_enough_memory : public not_provoked {
 class memory_pressure {
  public:
   memory_pressure(device_memory& device, std::uint64_t leave_free, unsigned blocks = 1);
+  explicit memory_pressure(std::uint64_t leave_free, unsigned blocks = 1)  ///< of the current device
+      : memory_pressure(current_device_memory(), leave_free, blocks) {}
   ~memory_pressure();
   memory_pressure(const memory_pressure&) = delete;
   memory_pressure& operator=(const memory_pressure&) = delete;

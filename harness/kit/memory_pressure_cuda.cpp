@@ -51,8 +51,9 @@ void replace_pressure_by(memory_budget budget) {
   installed_budget = std::move(budget);
 }
 
-std::unique_ptr<device_memory> current_device_memory() {
-  return std::make_unique<cuda_device_memory>();
+device_memory& current_device_memory() {
+  static cuda_device_memory device;
+  return device;
 }
 
 stream_ordered_memory::stream_ordered_memory(int device) {
@@ -145,8 +146,7 @@ int other_process::serve(int device, std::uint64_t leave_free) {
   try {
     if (const cudaError_t e = cudaSetDevice(device); e != cudaSuccess)
       throw std::runtime_error(cudaGetErrorString(e));
-    const auto memory = current_device_memory();
-    renewable_pressure held(*memory, leave_free);
+    renewable_pressure held(current_device_memory(), leave_free);
     do held.renew();
     while (second_process::say(
         fmt::format("held {} free {}", held.now().held_bytes(), held.now().free_bytes())));

@@ -10,6 +10,40 @@ cublasHandle_t new_handle() {
   return handle;
 }
 
+cublasHandle_t handle_in_context(trial& t) {
+  t.open_context();
+  return new_handle();
+}
+
+cudaStream_t new_stream() {
+  cudaStream_t stream = nullptr;
+  CUFAULT_REQUIRE(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+  return stream;
+}
+
+cublasHandle_t observed_handle() {
+  cublasHandle_t handle = nullptr;
+  CUFAULT_OBSERVE(cublasCreate(&handle));
+  return handle;
+}
+
+cublasLtHandle_t new_lt_handle() {
+  cublasLtHandle_t lt = nullptr;
+  CUFAULT_REQUIRE(cublasLtCreate(&lt));
+  return lt;
+}
+
+cublasLtHandle_t lt_handle_in_context(trial& t) {
+  t.open_context();
+  return new_lt_handle();
+}
+
+cublasLtHandle_t observed_lt_handle() {
+  cublasLtHandle_t lt = nullptr;
+  CUFAULT_OBSERVE(cublasLtCreate(&lt));
+  return lt;
+}
+
 status_record record_of(const product_result& result) {
   if (result.status != CUBLAS_STATUS_SUCCESS) return record_of(result.status);
   if (result.waited != cudaSuccess) return record_of(result.waited);

@@ -58,8 +58,17 @@ class large_product {
   product_result result_;
 };
 
-/// For set-up. Only the end of the process releases it: many arms leave a context in which nothing can be freed.
+/// For set-up. Only the end of the process releases them: many arms leave a context in which nothing can be freed.
 cublasHandle_t new_handle();
+cublasLtHandle_t new_lt_handle();
+cudaStream_t new_stream();  ///< does not synchronise with the legacy stream
+/// The same in the trial's context, which they open.
+cublasHandle_t handle_in_context(trial& t);
+cublasLtHandle_t lt_handle_in_context(trial& t);
+
+/// What cublasCreate and cublasLtCreate, which are observed, gave. Null where they fail.
+cublasHandle_t observed_handle();
+cublasLtHandle_t observed_lt_handle();
 
 /// The work that most remedies must make possible again: observes cublasCreate, a product by the new handle, and cublasDestroy. Returns the
 /// status of cublasCreate.
