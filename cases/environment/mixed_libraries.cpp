@@ -459,31 +459,32 @@ void both_in_this_process(trial& t, const pairs& p) {
 
 // ---- remedies ----
 
+void start_again(trial& t, const programs& all, const start_of_program& fails, const std::string& how,
+                 const start_of_program& after) {
+  CUFAULT_OBSERVE_AS("check.program", "", run_program(all, fails));
+  t.apply(how);
+  CUFAULT_OBSERVE_AS("check.program", "", run_program(all, after));
+}
+
 void drop_the_folder(trial& t, const pairs& p, need where) {
   const programs all = beside_right_pair(t, p, where);
-  start_of_program start{.name = "plain_program_runpath", .search = {all.foreign}};
-  CUFAULT_OBSERVE_AS("check.program", "", run_program(all, start));
-  t.apply("start again without that folder in LD_LIBRARY_PATH");
-  start.search.clear();
-  CUFAULT_OBSERVE_AS("check.program", "", run_program(all, start));
+  const char* const name = "plain_program_runpath";
+  start_again(t, all, {.name = name, .search = {all.foreign}},
+              "start again without that folder in LD_LIBRARY_PATH", {.name = name});
 }
 
 void preload_the_right_one(trial& t, const pairs& p, need where) {
   const programs all = beside_right_pair(t, p, where);
-  start_of_program start = foreign_first(all);
-  CUFAULT_OBSERVE_AS("check.program", "", run_program(all, start));
-  t.apply("start again with the right libcublasLt in LD_PRELOAD");
-  start.preload = {p.ours.files.cublaslt};
-  CUFAULT_OBSERVE_AS("check.program", "", run_program(all, start));
+  start_of_program preloaded = foreign_first(all);
+  preloaded.preload = {p.ours.files.cublaslt};
+  start_again(t, all, foreign_first(all), "start again with the right libcublasLt in LD_PRELOAD", preloaded);
 }
 
 void link_otherwise(trial& t, const pairs& p, need where, const std::string& name, const std::string& how) {
   const programs all = beside_right_pair(t, p, where);
-  start_of_program start = foreign_first(all);
-  CUFAULT_OBSERVE_AS("check.program", "", run_program(all, start));
-  t.apply(how);
-  start.name = name;
-  CUFAULT_OBSERVE_AS("check.program", "", run_program(all, start));
+  start_of_program linked = foreign_first(all);
+  linked.name = name;
+  start_again(t, all, foreign_first(all), how, linked);
 }
 
 void load_the_right_one_first(trial& t, const pairs& p, need where) {
@@ -508,24 +509,18 @@ void refuse_newer_with_older_lt(const pair_of_libraries& older, const pair_of_li
   CUFAULT_OBSERVE_AS("load.cublas", "older_cublaslt_at_once", load_cublas(mixture_of(newer, older), at_once));
 }
 
-void older_pair_of_one_major(trial& t, const pairs& p) {
+/// If both pairs clear the same failure, the age of a pair does not matter.
+void whole_pair_of_one_major(trial& t, const pairs& p, bool newer_one) {
   need_one_major(p);
   t.open_context();
-  const pair_of_libraries older = older_and_newer_pair(p).first, newer = older_and_newer_pair(p).second;
+  const auto [older, newer] = older_and_newer_pair(p);
   refuse_newer_with_older_lt(older, newer);
-  t.apply("the older pair, whole");
-  CUFAULT_OBSERVE_AS("load.cublas", "older_pair", load_cublas(older.files));
-  create_and_multiply();
-}
-
-/// Against the same failure: if this clears it too, the age of a pair does not matter.
-void newer_pair_of_one_major(trial& t, const pairs& p) {
-  need_one_major(p);
-  t.open_context();
-  const pair_of_libraries older = older_and_newer_pair(p).first, newer = older_and_newer_pair(p).second;
-  refuse_newer_with_older_lt(older, newer);
-  t.apply("the newer pair, whole");
-  CUFAULT_OBSERVE_AS("load.cublas", "newer_pair", load_cublas(newer.files));
+  t.apply(newer_one ? "the newer pair, whole" : "the older pair, whole");
+  const cublas_paths& whole = (newer_one ? newer : older).files;
+  if (newer_one)
+    CUFAULT_OBSERVE_AS("load.cublas", "newer_pair", load_cublas(whole));
+  else
+    CUFAULT_OBSERVE_AS("load.cublas", "older_pair", load_cublas(whole));
   create_and_multiply();
 }
 
@@ -631,14 +626,13 @@ void mixed_libraries(failure_case& c) {
         both_in_this_process(t, p);
       },
       {"S1-1", "S1-14", "S1-16"});
-  add("older_pair", arm_kind::remedy,
-      "the older pair, whole, in place of the newer libcublas with the older libcublasLt of one major "
-      "version",
-      need::gpu, 2, older_pair_of_one_major, {"S0-3"});
-  add("newer_pair", arm_kind::remedy,
-      "the newer pair, whole, in place of the newer libcublas with the older libcublasLt of one major "
-      "version",
-      need::gpu, 2, newer_pair_of_one_major);
+  for (const std::string age : {"older", "newer"})
+    add(
+        age + "_pair", arm_kind::remedy,
+        "the " + age +
+            " pair, whole, in place of the newer libcublas with the older libcublasLt of one major version",
+        need::gpu, 2, [age](trial& t, const pairs& p) { whole_pair_of_one_major(t, p, age == "newer"); },
+        age == "older" ? std::vector<std::string>{"S0-3"} : std::vector<std::string>{});
   add("older_pair_other_major", arm_kind::remedy,
       "the older pair, whole, in place of our libcublas with a libcublasLt of another major version",
       need::gpu, 2, older_pair_of_two_majors, {"S0-3"});

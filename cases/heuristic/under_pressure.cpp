@@ -250,16 +250,15 @@ cublasStatus_t work_with_workspace(cublasLtHandle_t lt, std::size_t allowed = us
   return asked;
 }
 
-/// A handle in a process that has multiplied before, so that later failures do not come from loading code.
-cublasLtHandle_t used_handle() {
-  const cublasLtHandle_t lt = new_lt_handle();
+/// A handle that has multiplied before, so that later failures do not come from loading code.
+cublasLtHandle_t used_handle(trial& t) {
+  const cublasLtHandle_t lt = lt_handle_in_context(t);
   CUFAULT_REQUIRE(lt_product(lt));
   return lt;
 }
 
 void no_room_for_the_workspace(trial& t) {
-  t.open_context();
-  const cublasLtHandle_t lt = used_handle();
+  const cublasLtHandle_t lt = used_handle(t);
   const memory_pressure held(pressed);
   const cublasStatus_t asked = work_with_workspace(lt);
   lt_problem problem;
@@ -366,8 +365,7 @@ void release_and_retry(trial& t) {
 }
 
 void allow_no_workspace(trial& t) {
-  t.open_context();
-  const cublasLtHandle_t lt = used_handle();
+  const cublasLtHandle_t lt = used_handle(t);
   const memory_pressure held(pressed);
   work_with_workspace(lt);
   t.apply("ask for algorithms that need no workspace");
@@ -375,8 +373,7 @@ void allow_no_workspace(trial& t) {
 }
 
 void halve_the_buffers(trial& t) {
-  t.open_context();
-  const cublasLtHandle_t lt = used_handle();
+  const cublasLtHandle_t lt = used_handle(t);
   memory_pressure held(pressed, 2);
   work_with_workspace(lt);
   t.apply("free half of the buffers, as a smaller batch or checkpointing would");
@@ -385,8 +382,7 @@ void halve_the_buffers(trial& t) {
 }
 
 void heuristic_mode(trial& t) {
-  t.open_context();
-  const cublasLtHandle_t lt = used_handle();
+  const cublasLtHandle_t lt = used_handle(t);
   memory_pressure held(pressed);
   work_with_workspace(lt);
   if (t.stage() > 0) return;
@@ -398,8 +394,7 @@ void heuristic_mode(trial& t) {
 // ---- dead ends ----
 
 void larger_buffers(trial& t) {
-  t.open_context();
-  const cublasLtHandle_t lt = used_handle();
+  const cublasLtHandle_t lt = used_handle(t);
   device_memory& device = current_device_memory();
   const memory_pressure held(device, pressed);
   work_with_workspace(lt);
@@ -411,7 +406,7 @@ void larger_buffers(trial& t) {
 /// One value of CUBLAS_WORKSPACE_CONFIG in its own process: the memory of its first cublasCreate on an empty device, and the result of a
 /// query and of the caller's workspace under pressure.
 void try_setting(trial& t, const std::string& setting) {
-  const cublasLtHandle_t lt = used_handle();
+  const cublasLtHandle_t lt = used_handle(t);
   const std::size_t before = free_device_memory();
   cublasHandle_t handle = nullptr;
   if (cublasCreate(&handle) == CUBLAS_STATUS_SUCCESS)
@@ -424,7 +419,6 @@ void workspace_settings(trial& t) {
   // :4096:64 is 256 MiB, the only one that should take more than the default.
   static constexpr std::array settings{"unset", ":0:0", ":16:8", ":4096:8", ":4096:64", "malformed"};
   const auto stage = static_cast<std::size_t>(t.stage());
-  t.open_context();
   try_setting(t, settings.at(stage));
   if (stage == 0)
     t.apply("the same in new processes with :0:0, :16:8, :4096:8, :4096:64 and a malformed value");

@@ -15,6 +15,7 @@
 //
 // Only memory that a gemv should touch is mapped: other accesses are illegal at once.
 #include "cases/types/lt_products.hpp"
+#include "harness/kit/device_block.hpp"
 #include "harness/kit/lt_problem.hpp"
 #include "harness/kit/mapped_memory.hpp"
 #include "harness/kit/memory_pressure.hpp"
@@ -27,6 +28,7 @@
 #include <array>
 #include <bit>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -53,31 +55,26 @@ class half_and_half {
     if (const std::size_t free = free_device_memory(); free < bytes + 1_GiB)
       throw not_provoked(fmt::format("{} GiB of device memory are free, {} are needed: free some", free >> 30,
                                      (bytes + 1_GiB) >> 30));
-    void* memory = nullptr;
-    CUFAULT_REQUIRE(cudaMalloc(&memory, bytes));
-    matrix_ = static_cast<float*>(memory);
+    matrix_.emplace(bytes);
     const std::size_t floats_in_half = halves / 4;  // two elements each
-    CUFAULT_REQUIRE(launch_fill(matrix_, floats_in_half, std::bit_cast<float>(0x3c003c00U), nullptr));
     CUFAULT_REQUIRE(
-        launch_fill(matrix_ + floats_in_half, floats_in_half, std::bit_cast<float>(0x40004000U), nullptr));
+        launch_fill(matrix_->floats(), floats_in_half, std::bit_cast<float>(0x3c003c00U), nullptr));
+    CUFAULT_REQUIRE(launch_fill(matrix_->floats(floats_in_half), floats_in_half,
+                                std::bit_cast<float>(0x40004000U), nullptr));
     vector_.put(std::vector<double>(vector_.size(), 1));
   }
-
-  ~half_and_half() { cudaFree(matrix_); }
-  half_and_half(const half_and_half&) = delete;
-  half_and_half& operator=(const half_and_half&) = delete;
 
   /// C = A b, with the matrix as A.
   product_result times_column(cublasLtHandle_t lt) const {
     const double each = 1.5 * static_cast<double>(columns_);
-    return multiply(lt, {rows_, 1, columns_}, matrix_, vector_.data(),
+    return multiply(lt, {rows_, 1, columns_}, matrix_->address(), vector_.data(),
                     std::vector<double>(static_cast<std::size_t>(rows_), each));
   }
   /// C = a B, with the matrix as B.
   product_result row_times(cublasLtHandle_t lt) const {
     std::vector<double> expected(static_cast<std::size_t>(columns_), static_cast<double>(rows_));
     std::fill(expected.begin() + columns_ / 2, expected.end(), 2 * static_cast<double>(rows_));
-    return multiply(lt, {1, columns_, rows_}, vector_.data(), matrix_, expected);
+    return multiply(lt, {1, columns_, rows_}, vector_.data(), matrix_->address(), expected);
   }
 
  private:
@@ -97,7 +94,7 @@ class half_and_half {
 
   std::int64_t rows_, columns_;
   guarded_array vector_;
-  float* matrix_ = nullptr;
+  std::optional<device_block> matrix_;
 };
 
 // ---- gemv ----

@@ -78,14 +78,6 @@ product_result product(cublasHandle_t handle) {
   return result;
 }
 
-large_product::large_product(const product_extents& extents) : extents_(extents) {
-  CUFAULT_REQUIRE(cudaMalloc(&block_, bytes()));
-}
-
-large_product::~large_product() {
-  cudaFree(block_);
-}
-
 cublasStatus_t large_product::start(cublasHandle_t handle) {
   result_ = {};
   product_operands on_device;
@@ -93,7 +85,7 @@ cublasStatus_t large_product::start(cublasHandle_t handle) {
   const auto& [m, n, k] = extents_;
   cudaStream_t stream = nullptr;
   cublasGetStream(handle, &stream);
-  result_.waited = prepare_product(extents_, block_, fresh_seed(), &on_device, stream);
+  result_.waited = prepare_product(extents_, block_.address(), fresh_seed(), &on_device, stream);
   if (result_.waited == cudaSuccess)
     result_.status = cublasSgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, m, n, k, &one, on_device.a, m, on_device.b,
                                  k, &zero, on_device.c, extents_.ldc());
@@ -104,7 +96,7 @@ product_result large_product::finish() {
   if (result_.status != CUBLAS_STATUS_SUCCESS || result_.waited != cudaSuccess) return result_;
   if ((result_.waited = cudaDeviceSynchronize()) != cudaSuccess) return result_;
   product_check check;
-  if ((result_.waited = check_product(extents_, block_, &check)) != cudaSuccess) return result_;
+  if ((result_.waited = check_product(extents_, block_.address(), &check)) != cudaSuccess) return result_;
   result_.right = check.right();
   return result_;
 }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "harness/kit/device_block.hpp"
 #include "harness/trial/observe.hpp"
 #include "kernels/product.hpp"
 
@@ -41,10 +42,8 @@ cublasStatus_t sgemm(cublasHandle_t handle, const product_operands& on);
 /// A product of other extents in device memory that it allocates: cuBLAS splits a long k, which needs a workspace.
 class large_product {
  public:
-  explicit large_product(const product_extents& extents);  ///< throws setup_failed
-  ~large_product();
-  large_product(const large_product&) = delete;
-  large_product& operator=(const large_product&) = delete;
+  explicit large_product(const product_extents& extents)  ///< throws setup_failed
+      : extents_(extents), block_(product_bytes(extents)) {}
   /// Starts new numbers and cublasSgemm on the handle's stream, without waiting. Returns cublasSgemm's status.
   cublasStatus_t start(cublasHandle_t handle);
   /// Waits for the device, then checks the result.
@@ -54,7 +53,7 @@ class large_product {
 
  private:
   product_extents extents_;
-  void* block_ = nullptr;
+  device_block block_;
   product_result result_;
 };
 
