@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// Verdicts of the arms of a case, which depend on its control.
+// Verdicts of the arms of a case, which depend on its control, and what a verdict says beside its name. Verdicts of single arms: reports/answers/tests/verdicts.txt.
 #include "reports/evidence/tests/recorded_stacks.hpp"
 #include "reports/judge/remedy_outcome.hpp"
 #include "reports/judge/tests/judged.hpp"
@@ -165,6 +165,42 @@ TEST_F(judge_case, does_not_hide_a_remedy_that_no_longer_reaches_what_it_acts_on
                            {.name = "pytorch.live_tensors", .arms = {arm(remedy, {seen}, name)}});
   EXPECT_FALSE(as_expected(c.arms.front().judged)) << c.arms.front().why;
   EXPECT_NE(c.arms.front().judged, verdict::not_provoked);
+}
+
+TEST(judge, says_what_a_user_loses) {
+  auto damaged = trial({no_memory});
+  damaged.context = "damaged";
+  auto written = trial({no_memory});
+  written.calls[0].what.facts["written_beyond"] = std::int64_t{8};
+  const std::vector<std::pair<observation, loss>> outcomes{{trial({success, wrong}), loss::wrong_numbers},
+                                                           {written, loss::memory_written},
+                                                           {crash({}), loss::crash},
+                                                           {hang({}), loss::hang},
+                                                           {damaged, loss::context},
+                                                           {trial({internal}), loss::status}};
+  const arm_result shown = expects({trial({no_memory})});
+  for (const auto& [seen, lost] : outcomes)
+    EXPECT_EQ(judged_arm(fault, {seen}, &shown).lost, lost) << describe(signature_of(seen));
+  EXPECT_EQ(judged_arm(fault, {trial({success})}, &shown).lost, loss::value);
+  auto another = damaged;
+  another.calls[0].what.status = internal;
+  const arm_result lost_before = expects({damaged});
+  EXPECT_EQ(judged_arm(fault, {another}, &lost_before).lost, loss::status);
+}
+
+TEST(judge, says_of_undefined_behaviour_that_it_is_that) {
+  arm_result shown = expects({trial({success})});
+  EXPECT_EQ(judged_arm(fault, {crash({})}, &shown).lost, loss::crash);
+  shown.undefined = true;
+  EXPECT_EQ(judged_arm(fault, {crash({})}, &shown).lost, loss::undefined_behaviour);
+}
+
+TEST(judge, an_arm_names_the_line_that_it_was_judged_by) {
+  const auto e = expects({trial({no_memory})});
+  const auto a = judged_arm(fault, {trial({no_memory})}, &e);
+  EXPECT_TRUE(a.covered);
+  EXPECT_EQ(a.expectation, "memory.jsonl:4");
+  EXPECT_EQ(a.why, "");
 }
 
 TEST(shows_nothing, an_arm_whose_fault_is_never_there) {
