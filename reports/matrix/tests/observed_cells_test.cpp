@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
+// What each cell comes to: reports/answers/tests/cells.txt.
 #include "reports/matrix/observed_cells.hpp"
 
 #include "reports/matrix/tests/matrix_example.hpp"
@@ -24,22 +25,6 @@ std::vector<observed_cell> cells_of_arms(std::vector<arm_result> arms) {
   const auto all =
       matrix_of(std::vector{matrix_record({{.name = "matrix.a_fault", .arms = std::move(arms)}})});
   return all.empty() ? std::vector<observed_cell>{} : all.front().cells;
-}
-
-observed_cell cell_of(observation o, const std::string& name = "sgemm_64.cold") {
-  return cells_of_arms({cell_arm(name, {std::move(o)})}).at(0);
-}
-
-std::string word(observation o) {
-  return describe(cell_of(std::move(o)).outcome);
-}
-
-TEST(outcome_of_a_cell, is_the_status_of_its_operation) {
-  EXPECT_EQ(word(made({call("cublasSgemm", internal)})), "INTERNAL_ERROR");
-  EXPECT_EQ(word(made({call("cudaMalloc", "cudaErrorMemoryAllocation")})), "cudaErrorMemoryAllocation");
-  EXPECT_EQ(word(made({call("cublasSgemm", internal), call("cudaStreamEndCapture", "cudaErrorUnknown")})),
-            "INTERNAL_ERROR")
-      << "what follows from it is not what it came to";
 }
 
 /// Cells of one operation each, whose driver calls failed: INTERNAL_ERROR where cuMemAlloc_v2 did, else another status.
@@ -69,73 +54,6 @@ TEST(conditions_of_cells, do_not_where_the_log_of_some_was_not_heard) {
     EXPECT_THAT(line, testing::Not(testing::HasSubstr("returned")));
 }
 
-TEST(outcome_of_a_cell, is_success_only_with_right_numbers) {
-  EXPECT_EQ(word(made({call("cublasSgemm", right)})), "SUCCESS");
-  EXPECT_EQ(word(made({call("cublasSgemm", success), call("check.numbers", right)})), "SUCCESS");
-  EXPECT_EQ(word(made({call("cublasSgemm", success)})), "SUCCESS, numbers unchecked");
-  auto wrong_call = call("cublasSgemm", wrong);
-  EXPECT_EQ(word(made({wrong_call})), "WRONG_NUMBERS");
-  EXPECT_EQ(word(made({call("cublasSgemm", success), call("check.numbers", wrong)})), "WRONG_NUMBERS");
-  auto not_done = call("cublasSetStream", success);
-  not_done.what.ok = false;
-  EXPECT_EQ(word(made({not_done})), "SUCCESS, not done");
-}
-
-TEST(outcome_of_a_cell, says_what_ended_the_proof) {
-  EXPECT_EQ(
-      word(made({call("cublasSgemm", success), call("cudaDeviceSynchronize", "cudaErrorIllegalAddress")})),
-      "SUCCESS, then cudaErrorIllegalAddress");
-  EXPECT_EQ(
-      word(made({call("cublasSgemm", success), call("check.numbers", "STOPPED"), call("cublasSgemm", lost)})),
-      "SUCCESS, then EXECUTION_FAILED");
-}
-
-TEST(outcome_of_a_cell, says_how_the_process_ended) {
-  EXPECT_EQ(word(died({call("cublasSgemm", success), call("check.numbers", "")})), "SUCCESS, then SIGSEGV");
-  EXPECT_EQ(word(died({call("cublasSgemm", "")})), "SIGSEGV");
-  EXPECT_EQ(word(died({call("cublasSgemm", internal)})), "INTERNAL_ERROR, then SIGSEGV");
-  EXPECT_EQ(word(died({})), "SIGSEGV before the operation");
-  EXPECT_EQ(word(hang({}, "cublasSgemm")), "TIMED_OUT");
-  auto in_child = call("cublasSgemm", status_crashed);
-  in_child.what.facts = {{"signal", std::string("SIGABRT")}};
-  EXPECT_EQ(word(made({in_child})), "SIGABRT");
-}
-
-TEST(outcome_of_a_cell, is_none_where_nothing_was_provoked) {
-  const observed_cell c = cell_of(not_provoked("no such operation"));
-  EXPECT_FALSE(was_observed(c));
-  EXPECT_EQ(c.why_not, "not provoked: no such operation");
-  EXPECT_EQ(shown_outcome(c), "");
-  EXPECT_EQ(cell_of(harness_failed("the device was full")).why_not, "unresolved: the device was full");
-  EXPECT_EQ(cell_of(made({})).why_not, "unresolved: no step was recorded");
-  EXPECT_EQ(cells_of_arms({cell_arm("sgemm_64.cold", {})}).at(0).why_not,
-            "unresolved: no trial was recorded");
-}
-
-TEST(outcome_of_a_cell, has_rates_where_it_races) {
-  const observation fails = made({call("cublasSgemm", internal)}), works = made({call("cublasSgemm", right)});
-  auto racing = cell_arm("sgemm_64.cold.racing", {fails, works, fails, not_provoked("too late")});
-  racing.races = "it does";
-  const observed_cell c = cells_of_arms({racing}).at(0);
-  EXPECT_EQ(shown_outcome(c), "INTERNAL_ERROR 2 of 3, SUCCESS 1 of 3");
-  EXPECT_EQ(describe(c.outcome), "INTERNAL_ERROR or SUCCESS");
-}
-
-TEST(cells, are_those_of_the_matrix_only) {
-  const auto all = matrix_of(std::vector{matrix_record(
-      {{.name = "memory.leak", .arms = {cell_arm("sgemm_64.cold", {made({call("cublasSgemm", internal)})})}},
-       {.name = "matrix.a_fault", .arms = {matrix_control(), cell_arm("no_cell", {trial({success})})}}})});
-  EXPECT_THAT(all, IsEmpty());
-}
-
-TEST(cells, of_a_case_without_a_working_control_were_not_observed) {
-  auto control = matrix_control();
-  const auto cell = cell_arm("sgemm_64.cold", {made({step_call("cublasSgemm", "one_kernel", internal)})});
-  EXPECT_TRUE(was_observed(cells_of_arms({control, cell}).at(0)));
-  control.judged = verdict::unresolved;
-  EXPECT_EQ(cells_of_arms({control, cell}).at(0).why_not, "unresolved: the control of its case failed");
-}
-
 TEST(cells, have_the_facts_of_their_operation_in_the_control) {
   auto control = matrix_control();
   control.trials[0].calls[1].what.facts["workspace_used"] = true;  // one_kernel, warm
@@ -149,121 +67,12 @@ TEST(cells, have_the_facts_of_their_operation_in_the_control) {
   EXPECT_EQ(all[2].facts.at("workspace_used"), fact(true));
 }
 
-TEST(cells, name_the_command_that_repeats_them) {
-  const observed_cell cell = cell_of(made({call("cublasSgemm", internal)}), "sgemm_64.cold.arrived.64+retry");
-  EXPECT_EQ(repeats(cell, ""), "cufault run 'matrix.a_fault/sgemm_64.cold.arrived.64+retry'");
-  EXPECT_EQ(repeats(cell, " --cublas /opt/12.8"),
-            "cufault run 'matrix.a_fault/sgemm_64.cold.arrived.64+retry' --cublas /opt/12.8");
-}
-
-// ---- remedies ----
-
-remedy_result afterwards(std::string_view before, std::vector<call_record> behind,
-                         std::string context = "usable") {
-  std::vector<call_record> calls{call("cublasSgemm", before)};
-  for (call_record& c : behind) {
-    c.after_remedy = true;
-    calls.push_back(std::move(c));
-  }
-  return cell_of(made(std::move(calls), std::move(context)), "sgemm_64.cold+retry").result;
-}
-
-TEST(remedy_afterwards, clears_where_right_numbers_follow_a_failure) {
-  EXPECT_EQ(afterwards(internal, {call("cublasSgemm", right)}), remedy_result::cleared);
-  EXPECT_EQ(afterwards(internal, {call("cublasSgemm", success)}), remedy_result::still_fails) << "unchecked";
-  EXPECT_EQ(afterwards(internal, {call("cublasSgemm", right)}, "damaged"), remedy_result::still_fails);
-  EXPECT_EQ(afterwards(internal, {call("cublasSgemm", internal)}), remedy_result::still_fails);
-  EXPECT_EQ(afterwards(internal, {call("cublasSgemm", wrong)}), remedy_result::made_worse);
-  EXPECT_EQ(afterwards(wrong, {call("cublasSgemm", wrong)}), remedy_result::still_fails);
-  EXPECT_EQ(afterwards(right, {call("cublasSgemm", right)}), remedy_result::nothing_to_clear);
-  EXPECT_EQ(afterwards(right, {call("cublasSgemm", internal)}), remedy_result::made_worse);
-}
-
-TEST(remedy_afterwards, may_make_calls_of_its_own) {
-  EXPECT_EQ(afterwards(internal, {call("cublasSetStream", success), call("cublasSgemm", right)}),
-            remedy_result::cleared);
-  EXPECT_EQ(afterwards(internal, {call("cublasSetStream", success), call("cublasGemmEx", right)}),
-            remedy_result::cleared)
-      << "another operation in its place";
-  EXPECT_EQ(afterwards(internal, {call("cublasGemmEx", internal)}), remedy_result::still_fails);
-  const observed_cell c =
-      cell_of(made({call("cublasSgemm", internal), call("cublasSetStream", internal, true),
-                    call("cublasSgemm", lost, true)}),
-              "sgemm_64.cold+new_stream");
-  EXPECT_EQ(shown_outcome(c), "still fails: EXECUTION_FAILED");
-  const observed_cell unprepared =
-      cell_of(made({call("cublasSgemm", internal), call("check.preparation", "FAILED", true)}),
-              "sgemm_64.cold+retry");
-  EXPECT_EQ(shown_outcome(unprepared), "could not be prepared");
-  EXPECT_EQ(cell_of(made({call("check.preparation", "FAILED")}), "sgemm_64.cold+retry").result,
-            remedy_result::not_prepared);
-}
-
-TEST(remedy_afterwards, is_not_reached_where_the_process_ended_before) {
-  EXPECT_EQ(cell_of(died({call("cublasSgemm", "")}), "sgemm_64.cold+retry").result,
-            remedy_result::not_reached);
-  const observed_cell ended =
-      cell_of(died({call("cublasSgemm", internal), call("cublasSgemm", "", true)}), "sgemm_64.cold+retry");
-  EXPECT_EQ(shown_outcome(ended), "made worse: SIGSEGV");
-  EXPECT_EQ(describe(ended.outcome), "INTERNAL_ERROR");
-  EXPECT_EQ(cell_of(not_provoked("x"), "sgemm_64.cold+retry").result, remedy_result::unknown);
-}
-
-remedy_result in_place(const std::vector<observation>& without, observation with) {
-  std::vector<arm_result> arms{cell_arm("sgemm_64.cold+own_workspace", {std::move(with)}, "sgemm_64.cold")};
-  if (!without.empty()) arms.push_back(cell_arm("sgemm_64.cold", without));
-  for (const observed_cell& c : cells_of_arms(arms))
-    if (!c.at.remedy.empty()) return c.result;
-  return remedy_result::none;
-}
-
-TEST(remedy_in_place, is_compared_with_the_cell_without_it) {
-  const observation fails = made({call("cublasSgemm", internal)}), works = made({call("cublasSgemm", right)});
-  EXPECT_EQ(in_place({fails}, works), remedy_result::cleared);
-  EXPECT_EQ(in_place({fails}, fails), remedy_result::still_fails);
-  EXPECT_EQ(in_place({works}, works), remedy_result::nothing_to_clear);
-  EXPECT_EQ(in_place({works}, fails), remedy_result::made_worse);
-  EXPECT_EQ(in_place({fails}, died({call("cublasSgemm", "")})), remedy_result::made_worse);
-  EXPECT_EQ(in_place({fails}, made({call("cublasSgemm", right)}, "damaged")), remedy_result::made_worse);
-  EXPECT_EQ(in_place({}, works), remedy_result::unknown);
-  EXPECT_EQ(in_place({not_provoked("x")}, works), remedy_result::unknown);
-}
-
-observed_cell diagnosed(observation seen, std::string_view without) {
-  arm_result diagnosis = cell_arm("sgemm_64.cold+blocking", {std::move(seen)}, "sgemm_64.cold");
-  diagnosis.kind = arm_kind::diagnosis;
-  const auto all =
-      cells_of_arms({diagnosis, cell_arm("sgemm_64.cold", {made({call("cublasSgemm", without)})})});
-  return *std::find_if(all.begin(), all.end(), [](const observed_cell& c) { return !c.at.remedy.empty(); });
-}
-
-TEST(diagnosis, names_a_call_that_is_not_the_operation) {
-  const observation launch = made({call("cudaLaunchKernelExC", "cudaErrorAssert")}, "damaged");
-  const observed_cell c = diagnosed(launch, internal);
-  EXPECT_EQ(shown_outcome(c), "diagnosed: cudaErrorAssert of cudaLaunchKernelExC");
-  EXPECT_EQ(c.operation.api, "cublasSgemm") << "the call is the fault's";
-  EXPECT_EQ(diagnosed(made({call("cublasSgemm", internal)}), internal).result, remedy_result::still_fails);
-  EXPECT_EQ(diagnosed(launch, right).result, remedy_result::made_worse) << "nothing failed without it";
-}
-
 // ---- all of it ----
 
 std::vector<std::string> conditions_in(const std::vector<stack_matrix>& all, const std::string& fault) {
   for (const matrix_section& s : sections_of(all.at(0), axis::operation))
     if (s.name == fault && s.remedy.empty()) return describe(conditions_of(s.cells, axis::operation), "cell");
   return {};
-}
-
-TEST(matrix_of_records, says_what_outcomes_depend_on) {
-  const auto all = matrix_of(std::vector{matrix_record(example_cases())});
-  EXPECT_THAT(
-      conditions_in(all, "kernel_trap"),
-      ElementsAre("EXECUTION_FAILED where no workspace used: 4 cells",
-                  "INTERNAL_ERROR where workspace used: 4 cells", "else NOT_INITIALIZED: 4 cells",
-                  "INTERNAL_ERROR or SUCCESS, then cudaErrorLaunchFailure of sgemm_64.cold.racing alone"));
-  EXPECT_THAT(conditions_in(all, "full_device"),
-              ElementsAre("ALLOC_FAILED where level 0 and workspace used: 2 cells", "else SUCCESS: 6 cells",
-                          "SIGSEGV of cublas_create.cold.0 alone"));
 }
 
 /// As `cufault run 'sweep.*/facts'` leaves it: the operation cold, warm, and by a handle with a workspace of the program.
