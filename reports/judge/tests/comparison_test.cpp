@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reports/judge/comparison.hpp"
 
+#include "reports/judge/counterparts.hpp"
 #include "reports/model/tests/examples.hpp"
 
 #include <gmock/gmock.h>
@@ -378,6 +379,17 @@ TEST(stack_differences, call_no_version_the_release_whose_pins_are_not_met) {
               testing::ElementsAre("torch 2.14.1+cu130 runs with other packages than it pins: a==2: 1 is "
                                    "installed; b==1: not installed; and 1 more",
                                    "torch 2.14.1+cu130 does not say its cudnn: RuntimeError: 9.19"));
+}
+
+// What pairs come to: reports/answers/tests/counterparts.txt.
+TEST(counterparts, that_no_record_has_are_said_to_be_missing) {
+  record r;
+  r.cases = {{.name = "memory.create", .arms = {fault_arm({trial({no_memory})})}}};
+  const std::vector<counterpart_pair> known{{"memory.create", "arm", "injected"}};
+  const auto all = compare_counterparts({r}, known);
+  ASSERT_EQ(all.size(), 1U);
+  EXPECT_EQ(all[0].stack, "");
+  EXPECT_EQ(all[0].verdict, "not measured yet");
 }
 
 // What the committed records show: they are not the same, and each is the same as itself.

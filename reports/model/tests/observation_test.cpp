@@ -300,5 +300,26 @@ TEST(observation, notes_which_of_equal_failures_came_first) {
   EXPECT_EQ(noted_difference({before}, {before}), "");
 }
 
+TEST(signature, of_a_row_of_a_sweep_has_what_was_made_to_fail_and_what_came_of_it_but_no_site) {
+  const auto signature = [](const char* function, swept_calls s = {}) {
+    s.function = function;
+    s.caller = "libcublas";
+    s.codes = {"UNKNOWN"};
+    s.once = true;
+    s.calls = s.first = 1;
+    observation o = trial({internal});
+    o.calls[0].swept = s;
+    return signature_of(o);
+  };
+  const auto one = signature("cuA");
+  EXPECT_EQ(describe(one),
+            "cublasCreate cuA of libcublas: UNKNOWN once: CUBLAS_STATUS_INTERNAL_ERROR; context usable");
+  EXPECT_NE(signature("cuB"), one);
+  EXPECT_NE(signature("cuA", {.again = internal}), one);
+  EXPECT_NE(signature("cuA", {.left_bytes = 1}), one);
+  EXPECT_EQ(signature("cuA", {.site = "0f3a97c1"}), one) << "a site is another in each build";
+  EXPECT_EQ(signature("cuA", {.left_bytes = 1}), signature("cuA", {.left_bytes = 2}));
+}
+
 }  // namespace
 }  // namespace cufault
