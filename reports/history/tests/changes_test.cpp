@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
+// How arms of two releases differ: reports/answers/tests/release_changes.txt.
 #include "reports/history/changes.hpp"
 
 #include "reports/judge/judge.hpp"
@@ -51,16 +52,6 @@ release_changes changes_between(const std::vector<std::pair<std::string, shown_a
   change_finder finder;
   for (const auto& [version, arms] : releases) finder.add(version, showing(arms));
   return finder.found();
-}
-/// Of one arm, by two releases.
-release_changes changes_of(std::vector<observation> before, std::vector<observation> now,
-                           const std::string& arm = "memory.leak/fault") {
-  return changes_between({{"13.1.0", {{arm, std::move(before)}}}, {"13.5.1", {{arm, std::move(now)}}}});
-}
-harm harm_between(observation before, observation now) {
-  const auto all = changes_of({std::move(before)}, {std::move(now)});
-  EXPECT_THAT(all.changes, SizeIs(1));
-  return all.changes.at(0).how;
 }
 observation one_call(std::string_view status) {
   return made({call("cublasSgemm", status)});
@@ -125,15 +116,6 @@ TEST(changes_of_releases, are_none_of_a_release_that_follows_none_of_the_others)
   EXPECT_EQ(all.releases[1].compared, 0);
 }
 
-TEST(changes_of_releases, are_none_where_nothing_differs_or_nothing_was_observed) {
-  const auto same = changes_of({one_call(lost)}, {one_call(lost)});
-  EXPECT_THAT(same.changes, IsEmpty());
-  EXPECT_EQ(same.steady, 1);
-  const auto unobserved = changes_of({one_call(lost)}, {not_provoked("the device was in use")});
-  EXPECT_THAT(unobserved.changes, IsEmpty());
-  EXPECT_EQ(unobserved.steady, 0);
-}
-
 TEST(changes_of_releases, end_where_the_same_calls_change_again) {
   const auto trial_of = [](std::string_view first, std::string_view second) {
     return shown_arms{
@@ -149,192 +131,6 @@ TEST(changes_of_releases, end_where_the_same_calls_change_again) {
   EXPECT_THAT(ranges, UnorderedElementsAre("INVALID_VALUE: 12.4.5 → 12.8.4–13.1.0",
                                            "EXECUTION_FAILED: 12.4.5–12.8.4 → 13.1.0–13.5.1",
                                            "INTERNAL_ERROR: 12.8.4–13.1.0 → 13.5.1"));
-}
-
-// ---- what cufault does differently ----
-
-TEST(differences_of_cufault, are_a_step_that_one_alone_made) {
-  const auto all = changes_of(
-      {one_call(right)}, {made({call("cublasSgemm", right), step_call("cublasSgemm", "after_all", lost)})});
-  EXPECT_THAT(all.changes, IsEmpty());
-  EXPECT_THAT(all.by_cufault, ElementsAre("memory.leak/fault"));
-}
-
-TEST(differences_of_cufault, are_an_end_in_a_call_that_one_alone_made) {
-  EXPECT_THAT(
-      changes_of({one_call(right)}, {died({call("cublasSgemm", right), call("cublasDestroy", "")})}).changes,
-      IsEmpty());
-  EXPECT_THAT(changes_of({one_call(right)}, {died({call("cublasSgemm", "")})}).changes, SizeIs(1))
-      << "both made this one";
-}
-
-TEST(differences_of_cufault, are_numbers_and_facts_that_one_alone_recorded) {
-  EXPECT_THAT(changes_of({one_call(success)}, {one_call(wrong)}).changes, IsEmpty());
-  auto with_fact = call("cublasSgemm", right);
-  with_fact.what.facts = {{"logged", true}};
-  EXPECT_THAT(changes_of({one_call(right)}, {made({with_fact})}).changes, IsEmpty());
-  auto other_fact = with_fact;
-  other_fact.what.facts = {{"logged", false}};
-  const auto all = changes_of({made({other_fact})}, {made({with_fact})});
-  ASSERT_THAT(all.changes, SizeIs(1));
-  EXPECT_EQ(all.changes[0].what, "facts of calls");
-  EXPECT_THAT(all.changes[0].details, ElementsAre("logged"));
-}
-
-TEST(differences_of_cufault, are_measurements_that_one_alone_made) {
-  constexpr const char* name = "device memory per handle";
-  observation before = one_call(right), now = one_call(right);
-  now.measurements = {{name, 64 << 20, "bytes"}};
-  EXPECT_THAT(changes_of({before}, {now}).changes, IsEmpty());
-  before.measurements = {{name, 256 << 20, "bytes"}};
-  const auto all = changes_of({before}, {now});
-  ASSERT_THAT(all.changes, SizeIs(1));
-  EXPECT_EQ(all.changes[0].what, "values");
-  EXPECT_THAT(all.changes[0].details, ElementsAre("device memory per handle: 268435456 → 67108864"));
-}
-
-TEST(differences_of_cufault, are_not_a_preparation_that_fails) {
-  auto failed = call("check.preparation", "FAILED");
-  failed.what.ok = false;
-  const auto all = changes_of({one_call(right)}, {made({failed})}, "matrix.ptx_forced/sgemm.cold");
-  ASSERT_THAT(all.changes, SizeIs(1));
-  EXPECT_EQ(all.changes[0].from, "SUCCESS");
-  EXPECT_EQ(all.changes[0].to, "could not be prepared");
-  EXPECT_EQ(all.changes[0].how, harm::worse_status);
-}
-
-// ---- remedies ----
-
-release_changes changes_of_remedy(observation before, observation now) {
-  return changes_of({std::move(before)}, {std::move(now)}, "memory.leak/fault+trim");
-}
-observation failing_then(std::string_view first, std::string_view after) {
-  return made({call("cublasSgemm", first), call("cublasSgemm", after, true)});
-}
-
-TEST(changes_of_remedies, are_none_where_only_the_fault_differs) {
-  observation before = failing_then(lost, right), now = failing_then(wrong, right);
-  before.measurements = {{"device memory per handle", 256 << 20, "bytes"}};
-  now.measurements = {{"device memory per handle", 64 << 20, "bytes"}};
-  const auto all = changes_of_remedy(before, now);
-  EXPECT_THAT(all.changes, IsEmpty());
-  EXPECT_THAT(all.by_cufault, IsEmpty());
-  EXPECT_EQ(all.steady, 1);
-}
-
-TEST(changes_of_remedies, are_what_came_after_them) {
-  const auto all = changes_of_remedy(failing_then(lost, right), failing_then(lost, internal));
-  ASSERT_THAT(all.changes, SizeIs(1));
-  EXPECT_EQ(all.changes[0].how, harm::worse_status);
-  EXPECT_THAT(all.changes[0].calls, ElementsAre(std::pair("cublasSgemm", 1)));
-  observation damaged = failing_then(lost, right);
-  damaged.context = "damaged";
-  EXPECT_THAT(changes_of_remedy(failing_then(lost, right), damaged).changes, SizeIs(1));
-  const auto died_after = died({call("cublasSgemm", lost), call("cublasSgemm", "", true)});
-  EXPECT_THAT(changes_of_remedy(failing_then(lost, right), died_after).changes, SizeIs(1));
-}
-
-TEST(changes_of_remedies, are_unknown_where_one_record_has_nothing_after) {
-  const auto all = changes_of_remedy(failing_then(lost, right), one_call(internal));
-  EXPECT_THAT(all.changes, IsEmpty());
-  EXPECT_EQ(all.steady, 0);
-  EXPECT_EQ(all.releases[1].observed, 1);
-  EXPECT_EQ(all.releases[1].compared, 0);
-}
-
-// ---- arms that race, and levels ----
-
-TEST(changes_of_rates, are_those_that_chance_does_not_explain) {
-  const auto rates = [](int failing, int all) {
-    record r = matrix_record({});
-    std::vector<observation> trials;
-    for (int i = 0; i < all; ++i) trials.push_back(one_call(i < failing ? lost : right));
-    case_in(r.cases, "sticky.race").arms = {cell_arm("fault", std::move(trials))};
-    r.cases[0].arms[0].races = "with the kernel";
-    return r;
-  };
-  const auto found = [&](int now) {
-    change_finder finder;
-    finder.add("13.1.0", rates(10, 20));
-    finder.add("13.5.1", rates(now, 20));
-    return finder.found().changes;
-  };
-  EXPECT_THAT(found(13), IsEmpty());
-  ASSERT_THAT(found(20), SizeIs(1));
-  EXPECT_EQ(found(20)[0].what, "rates of outcomes");
-}
-
-TEST(changes_of_levels, are_edges_that_moved_beyond_the_band) {
-  const auto with_edge = [](std::int64_t edge) {
-    std::vector<observation> trials;
-    for (const std::int64_t level : {100, 200, 300, 400})
-      trials.push_back(at_level(level, one_call(level < edge ? no_memory : success)));
-    return trials;
-  };
-  EXPECT_THAT(changes_of(with_edge(250), with_edge(250)).changes, IsEmpty());
-  const auto all = changes_of(with_edge(150), with_edge(350));
-  ASSERT_THAT(all.changes, SizeIs(1));
-  EXPECT_EQ(all.changes[0].what, "levels of outcomes");
-}
-
-// ---- harm ----
-
-TEST(harm_of_a_change, is_by_what_the_call_came_to) {
-  auto hung = hang({}, "cublasSgemm");
-  EXPECT_EQ(harm_between(one_call(right), one_call(wrong)), harm::wrong_numbers);
-  EXPECT_EQ(harm_between(one_call(lost), one_call(wrong)), harm::wrong_numbers);
-  EXPECT_EQ(harm_between(one_call(right), died({call("cublasSgemm", "")})), harm::crash);
-  EXPECT_EQ(harm_between(one_call(right), made({call("cublasSgemm", lost)}, "damaged")), harm::crash);
-  EXPECT_EQ(harm_between(one_call(right), hung), harm::hang);
-  EXPECT_EQ(harm_between(one_call(right), one_call(lost)), harm::worse_status);
-  EXPECT_EQ(harm_between(one_call(lost), one_call(internal)), harm::other);
-  EXPECT_EQ(harm_between(one_call(lost), one_call(right)), harm::better);
-  EXPECT_EQ(harm_between(one_call(wrong), one_call(lost)), harm::better);
-  EXPECT_EQ(harm_between(died({call("cublasSgemm", "")}), one_call(lost)), harm::better);
-  EXPECT_EQ(harm_between(died({call("cublasSgemm", "")}, "SIGABRT"), died({call("cublasSgemm", "")})),
-            harm::other);
-}
-
-TEST(harm_of_a_change, is_a_worse_status_where_the_error_comes_behind_a_success) {
-  const auto late = made(
-      {call("cublasSgemm", right), step_call("cudaDeviceSynchronize", "after_operation", "cudaErrorAssert")});
-  EXPECT_EQ(harm_between(one_call(lost), late), harm::worse_status);
-  EXPECT_EQ(harm_between(late, one_call(lost)), harm::better);
-  EXPECT_EQ(changes_of({one_call(lost)}, {late}).changes.at(0).to, "SUCCESS, then an error of the device");
-  EXPECT_THAT(changes_of({one_call(right)}, {late}).changes, IsEmpty()) << "a step that one alone made";
-}
-
-// ---- groups ----
-
-shown_arms cells(const std::vector<std::string>& faults, std::string_view cold, std::string_view warm) {
-  shown_arms all;
-  for (const std::string& fault : faults)
-    for (const char* operation : {"sgemm_64", "gemv", "dot"}) {
-      all.push_back({"matrix." + fault + "/" + operation + ".cold", {one_call(cold)}});
-      all.push_back({"matrix." + fault + "/" + operation + ".warm", {one_call(warm)}});
-    }
-  return all;
-}
-
-TEST(groups_of_changes, join_faults_of_one_kind_and_say_which_cells) {
-  const std::vector<std::string> faults{"kernel_trap", "kernel_assertion"};
-  const auto all =
-      changes_between({{"13.1.0", cells(faults, lost, lost)}, {"13.5.1", cells(faults, internal, lost)}});
-  ASSERT_THAT(all.changes, SizeIs(1));
-  EXPECT_EQ(all.changes[0].of, "matrix.kernel_*");
-  EXPECT_THAT(all.changes[0].arms, SizeIs(6));
-  EXPECT_EQ(all.changes[0].where, "where cold: 6 cells");
-}
-
-TEST(groups_of_changes, that_are_small_are_joined_across_families) {
-  const auto with = [](std::string_view status) {
-    return shown_arms{{"sticky.device_fault/a", {one_call(status)}},
-                      {"handles.after_fork/b", {one_call(status)}}};
-  };
-  const auto all = changes_between({{"13.1.0", with(lost)}, {"13.5.1", with(internal)}});
-  ASSERT_THAT(all.changes, SizeIs(1));
-  EXPECT_EQ(all.changes[0].of, "handles, sticky");
-  EXPECT_THAT(all.changes[0].arms, ElementsAre("handles.after_fork/b", "sticky.device_fault/a"));
 }
 
 TEST(groups_of_changes, that_are_small_stay_apart_where_one_changes_again) {
