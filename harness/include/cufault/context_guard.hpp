@@ -4,21 +4,32 @@
 
 // For any program: needs C++17 and threads; nothing of cufault or CUDA to include or to link.
 #include <dlfcn.h>
+#include <fcntl.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <chrono>
 #include <cstddef>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
 #include <future>
+#include <iostream>
 #include <map>
 #include <memory>
+#include <sstream>
 #include <string>
 #include <thread>
+#include <vector>
 
 namespace cufault {
 
-enum class guard_when { failures, each };  ///< tests after which the guard looks
+enum class guard_when { failures, each };          ///< tests after which the guard looks
+enum class guard_rest { fresh_process, not_run };  ///< what becomes of the tests after the one that lost it
 
 /// Tells between tests whether the CUDA contexts of this process live: the current one, and the primary contexts of all devices. Asks the
 /// driver that the process has loaded; loads none, creates no context, waits for no kernel. gtest_guard.hpp and catch2_guard.hpp use it.
@@ -158,6 +169,71 @@ class context_guard {
   unsigned log_ = 0;
   int unseen_ = 0;  // tests since the last look
   std::map<std::string, long long> before_, now_;
+};
+
+/// The program started anew, in place of the process that lost its context: same arguments, and told which tests are left.
+class fresh_process {
+ public:
+  fresh_process() {
+    const char* told = std::getenv(variable_);
+    if (told == nullptr) return;
+    std::istringstream in(told);
+    std::getline(in >> number_ >> tests_ >> file_ >> std::ws, lost_);
+    unsetenv(variable_);  // not for what the tests start
+  }
+  int number() const { return number_; }  ///< of this process, from 1
+  bool goes_on() const { return number_ > 1; }
+  std::size_t tests() const { return tests_; }  ///< that were left for this process
+  std::string list() const {
+    return path_of(file_);
+  }  ///< the file that start() was given, open until the end
+  const std::string& lost_before() const { return lost_; }  ///< the first loss: "TEST: why"
+
+  /// "report.2.xml" of process 2 for "report.xml" of process 1: none writes over another one's.
+  static std::string file_of(int process, const std::string& file, int of_process = 1) {
+    const std::string now = of_process > 1 ? "." + std::to_string(of_process) : "";
+    std::size_t dot = file.rfind('.');
+    if (dot == file.npos || dot < file.find_last_of('/') + 1) dot = file.size();
+    std::size_t end = dot;
+    if (end > now.size() && file.compare(end - now.size(), now.size(), now) == 0) end -= now.size();
+    return file.substr(0, end) + '.' + std::to_string(process) + file.substr(dot);
+  }
+
+  /// Replaces this process where fewer tests are left than it began with: so there is an end. Returns why it could not.
+  std::string start(const std::string& lost, std::size_t tests, const std::string& list,
+                    const std::string& option = "") const {
+    if (goes_on() && tests >= tests_) return "the tests that are left are no fewer than before";
+    const int file = memfd_create("cufault guard", 0);
+    if (file < 0 || write(file, list.data(), list.size()) != static_cast<ssize_t>(list.size()))
+      return std::strerror(errno);
+    std::vector<std::string> words;
+    std::ifstream in("/proc/self/cmdline", std::ios::binary);
+    for (std::string word; std::getline(in, word, '\0');) words.push_back(word);
+    if (!option.empty()) {
+      if (goes_on()) words.pop_back();
+      words.push_back(option + path_of(file));
+    }
+    std::vector<char*> arguments;
+    for (std::string& word : words) arguments.push_back(word.data());
+    arguments.push_back(nullptr);
+    const std::string told = std::to_string(number_ + 1) + ' ' + std::to_string(tests) + ' ' +
+                             std::to_string(file) + ' ' + (goes_on() ? lost_ : lost);
+    if (setenv(variable_, told.c_str(), 1) != 0 || fchdir(folder_) != 0) return std::strerror(errno);
+    if (goes_on()) close(file_);
+    std::cout.flush();
+    std::fflush(nullptr);
+    execv("/proc/self/exe", arguments.data());
+    return std::strerror(errno);
+  }
+
+ private:
+  static std::string path_of(int file) { return "/proc/self/fd/" + std::to_string(file); }
+
+  static constexpr const char* variable_ = "CUFAULT_GUARD_GOES_ON";
+  const int folder_ = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+  int number_ = 1, file_ = -1;
+  std::size_t tests_ = 0;
+  std::string lost_;
 };
 
 }  // namespace cufault

@@ -9,11 +9,8 @@
 namespace {
 using at_failures = cufault::catch2_guard<>;
 using at_each = cufault::catch2_guard<cufault::guard_when::each>;
-#ifdef GUARD_EACH
-CATCH_REGISTER_LISTENER(at_each)
-#else
-CATCH_REGISTER_LISTENER(at_failures)
-#endif
+using only_told = cufault::catch2_guard<cufault::guard_when::each, cufault::guard_rest::not_run>;
+CATCH_REGISTER_LISTENER(GUARD)
 }  // namespace
 
 TEST_CASE("first") {
@@ -25,6 +22,11 @@ TEST_CASE("second") {
     CHECK_FALSE(guarded_test::fails());
   }
 }
-TEST_CASE("third") {
+TEST_CASE("third, \"quoted\" [no tag] \\") {
   CHECK(guarded_test::look() == 0);
+  if (guarded_test::told("again")) guarded_test::as_told();
+  CHECK_FALSE(guarded_test::told("fail again"));
+}
+TEST_CASE("hidden", "[.]") {
+  FAIL("nobody asked for it");
 }

@@ -32,60 +32,87 @@ std::string in_one(const std::vector<std::string>& lines) {
   return text;
 }
 
-/// What the program prints, and the file that it writes.
+/// What the program prints, and the files that it and the process after it write.
 struct seen {
-  std::string printed, xml;
+  std::string printed, xml, xml_of_next;
 };
+std::string text_of(const std::string& file) {
+  std::ifstream in(file);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
 seen run(const std::string& program, const std::string& told, const std::string& file_option) {
-  const std::string file = testing::TempDir() + "guarded.xml";
+  const std::string file = testing::TempDir() + "guarded";
+  for (const char* end : {".xml", ".2.xml", ".3.xml"}) std::remove((file + end).c_str());
   seen found;
   found.printed = in_one(said_by(std::string("DRIVER=" FAKE_DRIVER " TOLD='") + told + "' " + program + ' ' +
-                                 file_option + file + " 2>&1"));
-  std::ifstream in(file);
-  found.xml = {std::istreambuf_iterator<char>(in), {}};
+                                 file_option + file + ".xml 2>&1"));
+  found.xml = text_of(file + ".xml");
+  found.xml_of_next = text_of(file + ".2.xml");
+  EXPECT_EQ(text_of(file + ".3.xml"), "");
   return found;
 }
-seen gtest(const std::string& when, const std::string& told) {
-  return run("GUARD=" + when + " " GTEST_GUARDED, told, "--gtest_output=xml:");
+seen gtest(const std::string& guard, const std::string& told, const std::string& options = "") {
+  return run("GUARD=" + guard + " " GTEST_GUARDED " " + options, told, "--gtest_output=xml:");
 }
-seen catch2(const std::string& when, const std::string& told) {
-  return run(std::string(CATCH2_GUARDED) + (when == "each" ? "_each" : ""), told,
-             "-r console -r junit::out=");
+seen catch2(const std::string& guard, const std::string& told, const std::string& options = "") {
+  return run(CATCH2_GUARDED + guard + ' ' + options, told, "-r console -r junit::out=");
 }
 
 TEST(gtest_guard, does_nothing_while_the_context_lives) {
-  for (const char* when : {"failures", "each"}) {
+  for (const char* when : {"at_failures", "at_each"}) {
     EXPECT_THAT(gtest(when, "").printed, AllOf(HasSubstr("PASSED  ] 3 tests"), Not(HasSubstr("cufault"))));
     EXPECT_THAT(gtest(when, "fail").printed,
                 AllOf(HasSubstr("PASSED  ] 2 tests"), Not(HasSubstr("cufault"))));
   }
 }
 
-TEST(gtest_guard, names_the_first_test_that_lost_the_context_and_skips_the_rest) {
-  for (const auto& [when, told] : {std::pair{"failures", "lose fail"}, std::pair{"each", "lose"}}) {
+TEST(gtest_guard, names_the_first_test_that_lost_the_context_and_a_fresh_process_runs_the_rest) {
+  for (const auto& [when, told] : {std::pair{"at_failures", "lose fail"}, std::pair{"at_each", "lose"}}) {
     const seen found = gtest(when, told);
-    EXPECT_THAT(found.printed, AllOf(HasSubstr(lost), HasSubstr("PASSED  ] 1 test."),
-                                     HasSubstr("1 FAILED TEST"), HasSubstr("SKIPPED ] third.is_alive")));
+    EXPECT_THAT(found.printed,
+                AllOf(HasSubstr(lost), HasSubstr("1 FAILED TEST"), HasSubstr("SKIPPED ] third.is_alive"),
+                      HasSubstr("OK ] third.is_alive"), HasSubstr("ended with 256")));
     EXPECT_THAT(found.xml, AllOf(HasSubstr(lost), HasSubstr("tests=\"3\" failures=\"1\""),
                                  HasSubstr("name=\"cufault_context_lost\""),
                                  HasSubstr("not run: context lost in second.does_as_it_is_told")));
+    EXPECT_THAT(found.xml_of_next,
+                AllOf(HasSubstr("testsuite name=\"third\" tests=\"1\" failures=\"0\""),
+                      HasSubstr("context lost in second.does_as_it_is_told: CUDA_ERROR_ILLEGAL_ADDRESS")));
+  }
+}
+
+TEST(gtest_guard, runs_no_test_twice) {
+  const seen found = gtest("at_each", "lose again");
+  EXPECT_THAT(found.xml_of_next, AllOf(HasSubstr("name=\"is_alive\""), HasSubstr(lost)));
+  EXPECT_THAT(gtest("at_each", "lose", "--gtest_repeat=3").xml_of_next, HasSubstr("tests=\"1\""));
+  // A program that does not give GoogleTest its arguments has all tests again.
+  const std::string again = gtest("at_each", "lose arguments").printed;
+  EXPECT_THAT(again, AllOf(HasSubstr("the fresh process has other tests"), HasSubstr("SKIPPED ] 3 tests")));
+}
+
+TEST(gtest_guard, stops_where_it_is_told) {
+  for (const auto& [guard, options] :
+       {std::pair{"only_told", ""}, std::pair{"at_each", "--gtest_fail_fast"}}) {
+    const seen found = gtest(guard, "lose", options);
+    EXPECT_THAT(found.printed, AllOf(HasSubstr("PASSED  ] 1 test."), Not(HasSubstr("a fresh process"))));
+    EXPECT_EQ(found.xml_of_next, "");
   }
 }
 
 TEST(gtest_guard, says_how_many_tests_it_did_not_look_at) {
-  const std::string printed = gtest("failures", "lose").printed;
+  const std::string printed = gtest("at_failures", "lose").printed;
   EXPECT_THAT(printed, HasSubstr("FAILED  ] third.is_alive"));
   EXPECT_THAT(printed, HasSubstr("tests before this one that were not looked at: 2"));
 }
 
 TEST(gtest_guard, tells_what_a_test_leaves_behind) {
-  EXPECT_THAT(gtest("each", "leak").xml, HasSubstr("bytes in use on the device: 0, then 4096"));
-  EXPECT_THAT(gtest("failures", "leak").xml, Not(HasSubstr("bytes in use")));
+  EXPECT_THAT(gtest("at_each", "leak").xml, HasSubstr("bytes in use on the device: 0, then 4096"));
+  EXPECT_THAT(gtest("at_failures", "leak").xml, Not(HasSubstr("bytes in use")));
 }
 
 TEST(gtest_guard, waits_for_a_hanging_driver_a_few_seconds) {
   const auto began = std::chrono::steady_clock::now();
-  EXPECT_THAT(gtest("each", "hang").printed, HasSubstr("the driver did not answer within 5 s"));
+  EXPECT_THAT(gtest("at_each", "hang").printed, HasSubstr("the driver did not answer within 5 s"));
   EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(50));
 }
 
@@ -97,25 +124,34 @@ class catch2_guard : public testing::Test {
 };
 
 TEST_F(catch2_guard, does_nothing_while_the_context_lives) {
-  for (const char* when : {"failures", "each"}) {
+  for (const char* when : {"at_failures", "at_each"}) {
     EXPECT_THAT(catch2(when, "").printed, AllOf(HasSubstr("in 3 test cases"), Not(HasSubstr("cufault"))));
     EXPECT_THAT(catch2(when, "fail").printed,
                 AllOf(HasSubstr("2 passed | 1 failed"), Not(HasSubstr("cufault"))));
   }
 }
 
-TEST_F(catch2_guard, ends_with_the_test_that_lost_the_context) {
-  for (const auto& [when, told] : {std::pair{"failures", "lose fail"}, std::pair{"each", "lose"}}) {
+TEST_F(catch2_guard, ends_with_the_test_that_lost_the_context_and_a_fresh_process_runs_the_rest) {
+  for (const auto& [when, told] : {std::pair{"at_failures", "lose fail"}, std::pair{"at_each", "lose"}}) {
     const seen found = catch2(when, told);
     EXPECT_THAT(found.printed, AllOf(HasSubstr("test cases: 2 | 1 passed | 1 failed"),
                                      HasSubstr("context lost in second: CUDA_ERROR_ILLEGAL_ADDRESS"),
                                      HasSubstr("ended with 10752")));
-    EXPECT_THAT(found.xml, AllOf(HasSubstr(lost), HasSubstr("</testsuites>")));
+    EXPECT_THAT(found.xml, AllOf(HasSubstr(lost), HasSubstr("</testsuites>"), Not(HasSubstr("third"))));
+    EXPECT_THAT(found.xml_of_next,
+                AllOf(HasSubstr("third"), HasSubstr("context lost in second"), HasSubstr("failures=\"1\""),
+                      HasSubstr("errors=\"0\""), Not(HasSubstr("hidden"))));
   }
 }
 
+TEST_F(catch2_guard, runs_no_test_twice_and_stops_where_it_is_told) {
+  EXPECT_THAT(catch2("at_each", "lose again").xml_of_next, AllOf(HasSubstr("third"), HasSubstr(lost)));
+  EXPECT_EQ(catch2("only_told", "lose").xml_of_next, "");
+  EXPECT_EQ(catch2("at_each", "lose fail", "--abort").xml_of_next, "");
+}
+
 TEST_F(catch2_guard, tells_what_a_test_leaves_behind) {
-  EXPECT_THAT(catch2("each", "leak").printed,
+  EXPECT_THAT(catch2("at_each", "leak").printed,
               HasSubstr("left behind by second: bytes in use on the device: 0, then 4096"));
 }
 

@@ -6,8 +6,10 @@
 #include <cufault/gtest_guard.hpp>
 
 namespace {
-const bool guarded = cufault::guard_gtest(*std::getenv("GUARD") == 'e' ? cufault::guard_when::each
-                                                                       : cufault::guard_when::failures);
+const std::string guard = std::getenv("GUARD");
+const bool guarded = cufault::guard_gtest(
+    guard == "at_failures" ? cufault::guard_when::failures : cufault::guard_when::each,
+    guard == "only_told" ? cufault::guard_rest::not_run : cufault::guard_rest::fresh_process);
 
 TEST(first, is_alive) {
   EXPECT_EQ(guarded_test::look(), 0);
@@ -21,5 +23,13 @@ struct third : testing::Test {
 };
 TEST_F(third, is_alive) {
   EXPECT_EQ(guarded_test::look(), 0);
+  if (guarded_test::told("again")) guarded_test::as_told();
+  EXPECT_FALSE(guarded_test::told("fail again"));
 }
 }  // namespace
+
+int main(int argc, char** argv) {
+  int one = 1;
+  testing::InitGoogleTest(guarded_test::told("arguments") ? &one : &argc, argv);
+  return RUN_ALL_TESTS();
+}
