@@ -39,16 +39,6 @@ bool is_word(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-/// Words that are always looked for. The first ones begin the names that libraries give to errors and functions; all but "cu" speak
-/// of a GPU.
-constexpr std::size_t beginnings = 8;
-const std::vector<std::string>& words_of_gpus() {
-  static const std::vector<std::string> all{"cu",    "nccl", "nvrtc",  "nvml",   "nvjpeg", "nvjitlink",
-                                            "nvvm_", "npp_", "cuda",   "cublas", "cudnn",  "cusolver",
-                                            "cupy",  "gpu",  "nvidia", "jaxlib", "torch",  "tensorflow"};
-  return all;
-}
-
 std::optional<std::int64_t> number_in(std::string_view text) {
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -82,7 +72,7 @@ bool is_success(std::string_view name) {
 }
 
 /// "CUBLAS_STATUS_INTERNAL_ERROR" of cublas_status_internal_error, if there is such an error: people type it so, and some programs print it.
-std::string in_capitals(const lexicon& known, std::string_view word) {
+std::string status_as_in_header(const lexicon& known, std::string_view word) {
   // "cudnnStatusArchMismatch": as Python wrappers name their exceptions.
   if (const status_library* const of = word.find("Status") != word.npos ? library_of_status(word) : nullptr)
     for (const library_code& code : of->codes) {
@@ -107,6 +97,7 @@ std::string in_capitals(const lexicon& known, std::string_view word) {
 bool says_that_it_failed(std::string_view before, std::string_view behind) {
   for (const std::string_view source : {"printf", "throw ", "raise ", "cerr", "//"})
     if (before.find(source) != std::string_view::npos) return false;
+  if (behind.find(" test suite") != std::string_view::npos) return false;
   while (before.ends_with(' ')) before.remove_suffix(1);
   for (const std::string_view word : {"if", "when", "whether", "case", "unless", "no"})
     if (before == word || before.ends_with(" " + std::string(word))) return false;
@@ -269,19 +260,22 @@ event_finder::event_finder(const lexicon& known)
                      .role = event_role::condition,
                      .match = g.match,
                      .fact = fmt::format("capability={}", g.capability)});
-  std::vector<std::string> words = words_of_gpus();
-  of_word_.resize(words.size());
+  std::vector<std::string> words;
   std::map<std::string, std::size_t> index;
-  for (std::size_t i = 0; i < words.size(); ++i) index.emplace(words[i], i);
+  const auto look_for = [&](const std::string& text) -> looked_for& {
+    const auto [at, is_new] = index.try_emplace(text, words.size());
+    if (is_new) {
+      words.push_back(text);
+      of_word_.emplace_back();
+    }
+    return of_word_[at->second];
+  };
+  for (const std::string& text : known.grammar.begin_names) look_for(text).begins_names = true;
+  for (const std::string& text : known.grammar.gpu_words) look_for(text).of_gpus = true;
   const auto add = [&](const event_pattern& e) {
     for (const std::string& text : e.match) {
       text_pattern pattern(text);
-      const auto [at, is_new] = index.try_emplace(pattern.literal(), words.size());
-      if (is_new) {
-        words.push_back(pattern.literal());
-        of_word_.emplace_back();
-      }
-      of_word_[at->second].push_back(static_cast<std::uint32_t>(patterns_.size()));
+      look_for(pattern.literal()).patterns.push_back(static_cast<std::uint32_t>(patterns_.size()));
       const bool once = e.role == event_role::condition && pattern.names().empty() && !e.last;
       const bool plain = e.id.starts_with("error.") && text.find_first_of("*{") == std::string::npos;
       patterns_.push_back({.event = &e, .pattern = std::move(pattern), .once = once, .plain = plain});
@@ -385,7 +379,7 @@ void event_finder::look_for_names(const log_line& line, std::vector<log_event>& 
     const std::string_view word = text.substr(at, end - at);
     if (std::string_view("CFNcgn").find(word.front()) == std::string_view::npos) {
       // So begins none of them.
-    } else if (const std::string name = in_capitals(known_, word); known_.is_status(name)) {
+    } else if (const std::string name = status_as_in_header(known_, word); known_.is_status(name)) {
       if (!is_success(name) && !is_only_spoken_of(lower_, at, end, known_.grammar) &&
           !is_compared(text, at, end))
         statuses.push_back({at, known_.canonical(name)});
@@ -419,12 +413,17 @@ void event_finder::look_for_names(const log_line& line, std::vector<log_event>& 
                      .line = line.number});
   }
   // Words that libraries share are those of the library that the line names.
+  std::vector<const status_library*> of_names;
   for (std::size_t i = by_texts; i < found.size(); ++i)
-    if (const status_library* const of = library_of_status(found[i].status);
-        of != nullptr && of->prefix != "cuda")
-      for (std::size_t j = 0; j < by_texts; ++j)
-        if (is_of_another(found[j], *of)) found[j].role = event_role::noise;
-  std::erase_if(found, [](const log_event& e) { return e.role == event_role::noise; });
+    of_names.push_back(library_of_status(found[i].status));
+  const auto texts_end = found.begin() + static_cast<std::ptrdiff_t>(by_texts);
+  found.erase(std::remove_if(found.begin(), texts_end,
+                             [&](const log_event& e) {
+                               return std::ranges::any_of(of_names, [&](const status_library* of) {
+                                 return of != nullptr && of->prefix != "cuda" && is_of_another(e, *of);
+                               });
+                             }),
+              texts_end);
   for (log_event& e : found) {
     if (e.role != event_role::failure || !e.call.empty()) continue;
     if (!calls.empty())
@@ -627,16 +626,16 @@ bool event_finder::look_beside_noise(const log_line& line, std::size_t across) {
     if (!memory->free) std::tie(memory->free, memory->total) = std::tie(said->free, said->total);
   };
   bool survived = false;
-  const auto any_of_hits = [&](std::size_t from, std::size_t to) {
-    return std::ranges::any_of(hits_, [&](std::uint32_t w) { return w >= from && w < to; });
+  const auto any_hit = [&](bool looked_for::*is) {
+    return std::ranges::any_of(hits_, [&](std::uint32_t word) { return of_word_[word].*is; });
   };
-  const bool names = any_of_hits(0, beginnings), names_gpu = any_of_hits(1, words_of_gpus().size());
+  const bool names = any_hit(&looked_for::begins_names), names_gpu = any_hit(&looked_for::of_gpus);
   all_.names_gpu = all_.names_gpu || names_gpu;
   std::size_t echo = line.text.size();
   std::vector<std::uint32_t> matched;  // patterns
   std::string call_of_line;
   for (const std::uint32_t word : hits_) {
-    for (const std::uint32_t index : of_word_[word]) {
+    for (const std::uint32_t index : of_word_[word].patterns) {
       if (patterns_[index].done) continue;
       const event_pattern& e = *patterns_[index].event;
       if (across > 0 && (!patterns_[index].plain || e.role != event_role::failure)) continue;

@@ -76,6 +76,11 @@ class event_finder {
     bool done = false;
     bool plain = false;  ///< the text of an error, without places that vary
   };
+  /// A word that patterns have, or that tells of what a line speaks.
+  struct looked_for {
+    std::vector<std::uint32_t> patterns{};  ///< index into patterns_
+    bool begins_names = false, of_gpus = false;
+  };
   void look_at(const log_line& line);
   void look_for_number_below(const log_line& line);
   void look_at_text(const log_line& line);
@@ -95,7 +100,7 @@ class event_finder {
   const lexicon& known_;
   std::vector<event_pattern> made_;  ///< of the texts of errors and the names of GPUs
   std::vector<prepared> patterns_;
-  std::vector<std::vector<std::uint32_t>> of_word_;  ///< index into patterns_, by word of words_
+  std::vector<looked_for> of_word_;  ///< by word of words_
   word_finder words_;
   line_cutter lines_;
   log_findings all_;

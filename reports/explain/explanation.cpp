@@ -557,7 +557,9 @@ void leave_out_answers(explanation& e, const lexicon& words) {
   if (answers.empty()) return;
   for (const log_event& a : answers)
     ended = ended || std::ranges::any_of(events, [&](const log_event& event) {
-              const bool ends = event.id.starts_with("end.") || event.role == event_role::fatal;
+              // A signal does not say what it ended at.
+              const bool ends = (event.id.starts_with("end.") && !event.words.ends_with("core dumped)")) ||
+                                event.role == event_role::fatal;
               return ends && event.id != "fatal.library" && event.line >= a.line && event.line - a.line <= 2;
             });
   if (ended && !another) return;

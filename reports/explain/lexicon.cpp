@@ -76,6 +76,8 @@ void describe_fields(status_kind& k, Fields& f) {
 template <class Fields>
 void describe_fields(log_grammar& g, Fields& f) {
   f.required("before_texts", g.before_texts);
+  f.required("begin_names", g.begin_names);
+  f.required("gpu_words", g.gpu_words);
   f.required("statuses", g.statuses);
   f.required("statuses_that_follow", g.statuses_that_follow);
   f.required("no_statuses", g.no_statuses);
@@ -84,10 +86,14 @@ void describe_fields(log_grammar& g, Fields& f) {
   f.required("other_exceptions", g.other_exceptions);
   f.required("changes", g.changes);
   f.required("source", g.source);
+  f.required("not_made", g.not_made);
+  f.required("make", g.make);
+  f.required("made", g.made);
   f.required("questions", g.questions);
   f.required("denials", g.denials);
   f.required("denials_within", g.denials_within);
   f.required("denials_behind", g.denials_behind);
+  f.required("quoted", g.quoted);
 }
 template <class Fields>
 void describe_fields(failure_pattern& p, Fields& f) {

@@ -87,6 +87,8 @@ struct status_kind {
 /// grammar.json: words, in lower case but for statuses, by which lines that only speak of a failure are known, and those that name a GPU library.
 struct log_grammar {
   std::vector<std::string> before_texts;          ///< patterns that stand before the short_texts of an error
+  std::vector<std::string> begin_names;           ///< of errors and functions
+  std::vector<std::string> gpu_words;             ///< of lines that speak of a GPU
   std::vector<std::string> statuses;              ///< patterns, of those that no header here has
   std::vector<std::string> statuses_that_follow;  ///< likewise, of all: what else failed explains them
   std::vector<std::string> no_statuses;           ///< likewise, but are none
@@ -95,10 +97,14 @@ struct log_grammar {
   std::vector<std::string> other_exceptions;  ///< of the program's own source, or of what is missing there
   std::vector<std::string> changes;           ///< behind a bullet or a commit: "fix", "docs(api)"
   std::vector<std::string> source;            ///< how lines of source and commands begin that name errors
-  std::vector<std::string> questions;         ///< how they begin
-  std::vector<std::string> denials;           ///< in the clause before the words
-  std::vector<std::string> denials_within;    ///< likewise, in languages without spaces
-  std::vector<std::string> denials_behind;    ///< in the sentence behind the words
+  std::vector<std::string> not_made;          ///< before `make`: "failed to"
+  std::vector<std::string> make;              ///< before the name of a library and words of `made`
+  std::vector<std::string> made;
+  std::vector<std::string> questions;       ///< how they begin
+  std::vector<std::string> denials;         ///< in the clause before the words
+  std::vector<std::string> denials_within;  ///< likewise, in languages without spaces
+  std::vector<std::string> denials_behind;  ///< in the sentence behind the words
+  std::vector<std::string> quoted;          ///< before a quotation of what others said
 };
 
 /// How often a cause is behind a failure that looks so, by documents and reports: a judgement, no measurement.

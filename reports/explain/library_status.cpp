@@ -188,21 +188,20 @@ class line_reader {
 
   /// "Failed to make cuFFT batched plan: 5", "Cannot create cuBLAS handle": by the number, else of the kind "handle".
   void add_made(std::size_t place, std::vector<told_status>& found) const {
+    const log_grammar& grammar = known_.grammar;
+    const auto is_in = [&](const std::vector<std::string>& all, std::size_t which) {
+      return std::ranges::find(all, lower(words_[which])) != all.end();
+    };
     const word& name = words_[place];
     if (name.library == nullptr || place < 2 || is_one_of(name.library->prefix, {"cuda", "nvml"}) ||
-        !is_one_of(lower(words_[place - 1]), {"create", "make", "initialize", "init"}))
+        !is_in(grammar.make, place - 1))
       return;
-    const std::string_view verb = lower(words_[place - 2]);
-    // "could not", "couldn't", "failed to"; not "did not", "to not".
-    const std::string_view before = place > 2 ? lower(words_[place - 3]) : std::string_view{};
-    const bool fails = verb == "to"                    ? is_one_of(before, {"failed", "unable", "failure"})
-                       : is_one_of(verb, {"not", "t"}) ? is_one_of(before, {"could", "couldn", "can"})
-                                                       : verb == "cannot";
-    if (!fails) return;
+    const std::string_view before = lower_.substr(0, words_[place - 2].end);
+    const auto fails = std::ranges::find_if(grammar.not_made,
+                                            [&](const std::string& text) { return before.ends_with(text); });
+    if (fails == grammar.not_made.end()) return;
     std::size_t end = place + 1;
-    while (end < words_.size() && end < place + 4 &&
-           is_one_of(lower(words_[end]), {"handle", "plan", "batched", "generator", "library", "context"}))
-      ++end;
+    while (end < words_.size() && end < place + 4 && is_in(grammar.made, end)) ++end;
     if (end == place + 1) return;
     std::string_view status;
     if (const auto value = end < words_.size() ? lower(words_[end]) : std::string_view{};
@@ -214,7 +213,7 @@ class line_reader {
     const auto kind = std::ranges::find(known_.kinds, "handle", &status_kind::kind);
     if (status.empty() && kind != known_.kinds.end()) status = status_of(*name.library, *kind);
     if (!status.empty())
-      add(words_[place - 2].begin, words_[end - 1].end, status, *name.library, found, true);
+      add(before.size() - fails->size(), words_[end - 1].end, status, *name.library, found, true);
   }
 
   /// Words of a kind of status behind the name of a library.

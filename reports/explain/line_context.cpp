@@ -165,6 +165,18 @@ std::string_view first_word(std::string_view text) {
   return text.substr(0, end);
 }
 
+/// Quotation marks around the words, and before them that somebody said so: wrote "out of memory".
+bool is_quoted(std::string_view lower, std::size_t begin, std::size_t end, const log_grammar& grammar) {
+  const auto open = lower.substr(0, begin).find_last_of("\"'`");
+  if (open == std::string_view::npos || open < 2 || lower[open - 1] != ' ' ||
+      lower.find(lower[open], end) == std::string_view::npos)
+    return false;
+  const std::string_view before = lower.substr(0, open - 1);
+  return std::ranges::any_of(grammar.quoted, [&](const std::string& words) {
+    return before == words || before.ends_with(' ' + words);
+  });
+}
+
 }  // namespace
 
 line_origin origin_of(std::string_view line) {
@@ -224,8 +236,10 @@ bool is_only_spoken_of(std::string_view lower, std::size_t begin, std::size_t en
                        const log_grammar& grammar) {
   std::size_t clause = begin, sentence = begin;
   const auto ends = [&](std::size_t at, std::string_view marks) {
+    const std::string_view before = lower.substr(0, at);
     return marks.find(lower[at]) != std::string_view::npos &&
-           (at + 1 == lower.size() || lower[at + 1] == ' ');
+           (at + 1 == lower.size() || lower[at + 1] == ' ') && !before.ends_with("e.g") &&
+           !before.ends_with("i.e");
   };
   while (clause > 0 && !ends(clause - 1, ".!?;:,|")) --clause;
   while (sentence > 0 && !ends(sentence - 1, ".!?;:|")) --sentence;
@@ -239,6 +253,7 @@ bool is_only_spoken_of(std::string_view lower, std::size_t begin, std::size_t en
     rest.remove_prefix(std::max<std::size_t>(1, length));
   }
   if (has_any(lower.substr(clause, begin - clause), grammar.denials_within)) return true;
+  if (is_quoted(lower, begin, end, grammar)) return true;
   std::size_t stop = end;
   while (stop < lower.size() && !ends(stop, ".!?;")) ++stop;
   if (has_any(lower.substr(end, stop - end), grammar.denials_behind)) return true;

@@ -47,13 +47,18 @@ TEST(is_only_spoken_of, tells_what_is_denied_or_asked_from_what_happened) {
         "if you see out of memory, use less", "i do not get out of memory any more", "is it out of memory?",
         "out of memory is ruled out", "out of memory was not the cause", "out of memory (fixed in 2.4)",
         "\"out of memory\" usually means that the gpu is full", "we grep for \"out of memory\"",
+        "e.g. out of memory", "errors such as out of memory", "cudafree: out of memory (ignored)",
+        "he wrote 'out of memory' there", "the message \"cuda: out of memory\" is of last year",
         "kein out of memory", "\xe4\xb9\x9f\xe6\xb2\xa1\xe6\x9c\x89 out of memory",
         "out of memory \xe5\xb7\xb2\xe7\xbb\x8f\xe6\x8e\x92\xe9\x99\xa4"})
     EXPECT_TRUE(spoken_of(line, oom)) << line;
   for (const char* const line :
        {"cuda error: out of memory", "could not load the model: out of memory", "why do i get out of memory?",
         "no problem before. then out of memory", "cuda out of memory. if it is large, do not worry",
-        "i get out of memory when training", "check failed: out of memory"})
+        "i get out of memory when training", "check failed: out of memory", "error: \"out of memory\"",
+        "msg=\"out of memory\"", "what(): 'cuda: out of memory'", "failed with \"out of memory\" (700)",
+        "he wrote 'a' and died: out of memory", "the page. out of memory",
+        "3 arguments were ignored. out of memory"})
     EXPECT_FALSE(spoken_of(line, oom)) << line;
 }
 
