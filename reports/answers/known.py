@@ -124,7 +124,8 @@ def all_issues(entries: list[Entry]) -> list[Found]:
 
 # ---- what is asked ----
 
-PIN = r"""["']?(?:[ \t]*={1,3}[ \t]*|[-_]|[ \t]+|["',\s]+"?version"?[ \t]*[:=][ \t]*["']?)["']?([0-9]{1,4}\.[0-9]{1,4}\.[0-9]{1,4}(?:\.[0-9]{1,4})?(?![0-9]|\.?(?:a|b|rc|dev)[0-9]))"""
+# Behind spaces alone, as conda and pip list versions: a build, a place or nothing follows, not words.
+PIN = r"""["']?(?:[ \t]*={1,3}[ \t]*|[-_]|[ \t]+(?=\S+(?:[ \t]*(?:\n|\Z)|[ \t]+\S*[\d/]))|["',\s]+"?version"?[ \t]*[:=][ \t]*["']?)["']?([0-9]{1,4}\.[0-9]{1,4}\.[0-9]{1,4}(?:\.[0-9]{1,4})?(?![0-9]|\.?(?:a|b|rc|dev)[0-9]))"""
 LARGEST_LOCK = 64 << 20  # bytes
 PACKAGES = {
     library: rf"{name}(?:\[[^\]\n]{{0,60}}\])?(?![-_.]dev)"
