@@ -32,18 +32,26 @@ _WORKER = "cufault_guard"
 class Guard:
     def __init__(self, config: pytest.Config, each: bool, reports: str | None, items: str | None) -> None:
         self._each, self._contexts = each, Contexts()
-        self._lost_in = self._alive_after = ""
-        self._looked, self._unseen = False, 0  # at this test; tests since the last look
+        self._lost_in = ""
+        self._unseen = 0  # tests since the last look
         self._before: dict[str, int] = {}
-        self._fresh: _Fresh | None = None
+        self._has_driver = False
+        self._fresh: _FreshPytest | None = None
         self._next: pytest.Item | None = None
         worker = getattr(config, "workerinput", {})
         self._items = Path(items).read_text(encoding="utf-8").splitlines() if items is not None else None
         # Where the last report goes before this process ends; None for the first process of a plain pytest.
-        self._last = Path(reports) if reports is not None else None
+        self._last_report = Path(reports) if reports is not None else None
         if _WORKER in worker:
-            self._last = Path(worker[_WORKER], worker["workerid"])
-        self._folder = tempfile.TemporaryDirectory(prefix="cufault-pytest-") if self._last is None else None
+            self._last_report = Path(worker[_WORKER], worker["workerid"])
+        self._folder = tempfile.TemporaryDirectory(prefix="cufault-pytest-") if self._last_report is None else None
+
+    def pytest_report_header(self) -> str:
+        # In another process: the guard loads no driver.
+        load = [sys.executable, "-IS", "-c", "import ctypes; ctypes.CDLL('libcuda.so.1')"]
+        self._has_driver = subprocess.run(load, stdin=subprocess.DEVNULL, capture_output=True, check=False).returncode == 0
+        none = "" if self._has_driver else "; there is no driver (libcuda.so.1): no context can be lost, unless tests load one from elsewhere"
+        return f"cufault guard: looks after {'each test' if self._each else 'failed tests'}{none}"
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
@@ -60,7 +68,7 @@ class Guard:
                 self._before = self._contexts.look()[1]
             return None
         item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
-        for report in self._go_on(item):
+        for report in self._reports_of_fresh(item):
             item.ihook.pytest_runtest_logreport(report=report)
         item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
         return True
@@ -68,43 +76,27 @@ class Guard:
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, None]:
         report: pytest.TestReport = (yield).get_result()
-        ends = call.when == "teardown"
+        self._unseen += call.when == "setup"
         if not self._lost_in and (report.failed or hasattr(report, "wasxfail") or (self._each and call.when != "setup")):
-            self._looked = True
-            why, after = self._contexts.look()
-            if why:
-                self._lose(item, report, why)
-            left = [f"{what}: {self._before[what]}, then {now}" for what, now in after.items() if now > self._before.get(what, now)]
-            if left and self._each and ends:
-                report.user_properties.append((_LEFT, "; ".join(left)))
-            if ends:
-                self._before = after
-        if not ends:
-            return
-        self._unseen, self._alive_after = (0, item.nodeid) if self._looked else (self._unseen + 1, self._alive_after)
-        self._looked = False
-        if self._lost_in:
-            # What later tests would have needed: they are not run here.
-            torn_down = pytest.CallInfo.from_call(lambda: item.session._setupstate.teardown_exact(None), when="teardown")
-            if torn_down.excinfo is not None:
-                report.sections.append(("cufault guard: while tearing down", str(torn_down.excinfo.getrepr(style="short"))))
-        if self._lost_in and self._last is not None and (self._next is not None or not hasattr(item.config, "workerinput")):
-            _ReportsToFile(item.config, self._last).pytest_runtest_logreport(report)
-            for xdist in (plugin for plugin in item.config.pluginmanager.get_plugins() if hasattr(plugin, "sendevent")):
-                xdist.sendevent("runtest_protocol_complete", item_index=xdist.item_index, duration=0.0)
-                # The end of this process may not be seen: a process that the tests left may hold its pipe.
-                xdist.channel._executing = False
-                with contextlib.suppress(OSError):
-                    xdist.channel.close(f"context lost in {item.nodeid}")
-            os._exit(1)
+            self._look(item, report)
+        if self._lost_in and call.when == "teardown":
+            self._end_with(item, report)
 
-    def _lose(self, item: pytest.Item, report: pytest.TestReport, why: str) -> None:
-        self._lost_in = item.nodeid
-        if self._unseen > 0:
-            since = f"since {self._alive_after}" if self._alive_after else "at all"
-            why += f"; passed tests before this one that were not looked at {since}: {self._unseen} (--cufault-guard=each looks after each)"
-        if self._contexts.hangs:
-            item.session._setupstate.stack.clear()  # what fixtures would do at their end may hang, too
+    def _look(self, item: pytest.Item, report: pytest.TestReport) -> None:
+        why, after = self._contexts.look()
+        if why:
+            self._lost_in = item.nodeid
+            if self._unseen > 1:
+                why += f"; passed tests before this one that were not looked at: {self._unseen - 1} (--cufault-guard=each looks after each)"
+            self._tell_of_loss(item, report, why)
+        self._unseen = 0
+        if self._each and report.when == "teardown":
+            left = [f"{what}: {self._before[what]}, then {now}" for what, now in after.items() if now > self._before.get(what, now)]
+            if left:
+                report.user_properties.append((_LEFT, "; ".join(left)))
+            self._before = after
+
+    def _tell_of_loss(self, item: pytest.Item, report: pytest.TestReport, why: str) -> None:
         text = f"cufault guard: the CUDA context is lost: {why}"
         for told in (item, report):
             told.user_properties.append((_LOST, why))
@@ -117,25 +109,45 @@ class Guard:
         else:
             report.longrepr = f"{report.longrepr}\n{text}"
 
-    # Of the process that goes on where this one stopped.
+    def _end_with(self, item: pytest.Item, report: pytest.TestReport) -> None:
+        """Tears down what later tests would have needed, and ends this process unless it is the one that reports them."""
+        if self._contexts.hangs:
+            item.session._setupstate.stack.clear()  # what fixtures would do at their end may hang, too
+        torn_down = pytest.CallInfo.from_call(lambda: item.session._setupstate.teardown_exact(None), when="teardown")
+        if torn_down.excinfo is not None:
+            report.sections.append(("cufault guard: while tearing down", str(torn_down.excinfo.getrepr(style="short"))))
+        if self._last_report is None or (self._next is None and hasattr(item.config, "workerinput")):
+            return
+        _ReportsToFile(item.config, self._last_report).pytest_runtest_logreport(report)
+        for xdist in (plugin for plugin in item.config.pluginmanager.get_plugins() if hasattr(plugin, "sendevent")):
+            xdist.sendevent("runtest_protocol_complete", item_index=xdist.item_index, duration=0.0)
+            # The end of this process may not be seen: a process that the tests left may hold its pipe.
+            xdist.channel._executing = False
+            with contextlib.suppress(OSError):
+                xdist.channel.close(f"context lost in {item.nodeid}")
+        os._exit(1)
 
-    def _go_on(self, item: pytest.Item) -> Sequence[pytest.TestReport]:
-        not_run = f"not run: context lost in {self._lost_in}"
+    # Of the first process of a plain pytest.
+
+    def _reports_of_fresh(self, item: pytest.Item) -> Sequence[pytest.TestReport]:
         if item.config.getoption("usepdb", False) or hasattr(item.config, "workerinput"):
-            return [_skipped(item, f"{not_run}; with --pdb or --dist=each nothing goes on")]
-        if self._fresh is None:
-            assert self._folder is not None
-            rest = item.session.items[item.session.items.index(item) :]
-            self._fresh = _Fresh(item.config, [one.nodeid for one in rest], Path(self._folder.name))
-        reports = self._fresh.reports(item)
-        return [_skipped(item, f"{not_run}; {reports}")] if isinstance(reports, str) else reports
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_sessionfinish(self) -> None:
-        if self._fresh is not None:
-            self._fresh.end()
+            reports: list[pytest.TestReport] | str = "with --pdb or --dist=each nothing goes on"
+        else:
+            if self._fresh is None:
+                assert self._folder is not None
+                left = item.session.items[item.session.items.index(item) :]
+                self._fresh = _FreshPytest(item.config, [one.nodeid for one in left], Path(self._folder.name))
+            reports = self._fresh.reports(item)
+        if isinstance(reports, str):
+            skipped = _report(item, "setup", "")
+            why = f"not run: context lost in {self._lost_in}; {reports}"
+            skipped.outcome, skipped.longrepr = "skipped", (str(item.path), item.location[1] or 0, why)
+            return [skipped]
+        return reports
 
     def pytest_unconfigure(self) -> None:
+        if self._fresh is not None:
+            self._fresh.end()
         if self._folder is not None:
             self._folder.cleanup()
 
@@ -169,7 +181,7 @@ class Guard:
         if lines:
             lines.append("later tests of that process ran in a fresh one; any that could not are skipped, as not run")
         lines += [f"left behind by {nodeid}: {text}" for (nodeid, name), text in told.items() if name == _LEFT]
-        if self._each and injector_calls() is None:
+        if self._each and (lines or self._has_driver) and injector_calls() is None:
             lines.append("not watched: streams, events and handles, which needs `cufault inject -- python -m pytest`")
         if lines:
             terminalreporter.section("cufault guard")
@@ -177,30 +189,23 @@ class Guard:
                 terminalreporter.write_line(line)
 
 
-def _skipped(item: pytest.Item, why: str) -> pytest.TestReport:
-    report = _report(item, "setup", "")
-    report.outcome, report.longrepr = "skipped", (str(item.path), item.location[1] or 0, why)
-    return report
+class _FreshPytest:
+    """Another pytest, with the arguments of this one, for tests that are left; then another, where it loses a context or crashes."""
 
-
-class _Fresh:
-    """Another pytest, with the arguments of this one, that runs some of its tests; then another, where it loses a context or crashes."""
-
-    def __init__(self, config: pytest.Config, items: Sequence[str], folder: Path) -> None:
-        self._config, self._items, self._folder = config, items, folder
+    def __init__(self, config: pytest.Config, items: list[str], folder: Path) -> None:
+        self._config, self._left, self._folder = config, dict.fromkeys(items), folder
         self._process: subprocess.Popen[bytes] | None = None
-        self._file: Path | None = None
+        self._file, self._output = folder / "reports0", folder / "output"
         self._count = self._read = 0
         self._running = self._broken = ""
-        self._ended: set[str] = set()
         self._reports: dict[str, list[dict[str, Any]]] = {}
         self._crashes: dict[str, str] = {}
 
     def reports(self, item: pytest.Item) -> list[pytest.TestReport] | str:
         """Of that test, once it has ended; else why it was not run."""
         name = item.nodeid
-        while name not in self._ended and not self._broken:
-            self._go_on()
+        while name in self._left and not self._broken:
+            self._read_on()
         reports = [_read_report(item, data) for data in self._reports.pop(name, [])]
         if name in self._crashes:
             reports.append(_report(item, {0: "setup", 1: "call"}.get(len(reports), "teardown"), self._crashes[name]))
@@ -217,7 +222,7 @@ class _Fresh:
         self._count += 1
         self._read = 0
         self._file, items = self._folder / f"reports{self._count}", self._folder / "items"
-        items.write_text("\n".join(name for name in self._items if name not in self._ended), encoding="utf-8")
+        items.write_text("\n".join(self._left), encoding="utf-8")
         config, command = self._config, [sys.executable, "-m", "pytest", *self._config.invocation_params.args, "--maxfail=0"]
         if config.pluginmanager.hasplugin("xdist"):
             command.append("-n0")
@@ -225,55 +230,42 @@ class _Fresh:
             command.append("--junit-xml=")
         environment = {**os.environ, _REPORTS: str(self._file), _PARENT: str(os.getpid()), _ITEMS: str(items)}
         with self._output.open("wb") as output:
-            return subprocess.Popen(
-                command,
-                env=environment,
-                cwd=config.invocation_params.dir,
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
+            streams: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": output, "stderr": subprocess.STDOUT}
+            return subprocess.Popen(command, env=environment, cwd=config.invocation_params.dir, start_new_session=True, **streams)
 
-    @property
-    def _output(self) -> Path:
-        return self._folder / "output"
-
-    def _go_on(self) -> None:
-        if self._process is None:
-            self._process = self._start()
+    def _read_on(self) -> None:
+        """What the process reports in the next moment; and how it ended, if it did."""
+        self._process = self._process or self._start()
         code = None
         with contextlib.suppress(subprocess.TimeoutExpired):
             code = self._process.wait(0.05)
-        assert self._file is not None
         if self._file.exists():
             with self._file.open("rb") as file:
                 file.seek(self._read)
                 for line in file:
                     if line.endswith(b"\n"):
                         self._read += len(line)
-                        self._take(json.loads(line))
+                        self._keep(json.loads(line))
         if code is not None:
             self.end()
-            self._closed(code)
+            self._account_for_end(code)
 
-    def _take(self, told: dict[str, Any]) -> None:
+    def _keep(self, told: dict[str, Any]) -> None:
         if "began" in told:
             self._running = told["began"]
         elif "ended" in told:
-            self._ended.add(told["ended"])
+            self._left.pop(told["ended"], None)
             self._running = ""
         else:
             self._reports.setdefault(told["nodeid"], []).append(told)
 
-    def _closed(self, code: int) -> None:
+    def _account_for_end(self, code: int) -> None:
         printed = self._output.read_text(encoding="utf-8", errors="replace")[-_OUTPUT_KEPT:].strip()
         if self._running:
             if not any(report["when"] == "teardown" for report in self._reports.get(self._running, [])):
                 self._crashes[self._running] = f"{_how_it_ended(code)}\n{printed}"
-            self._ended.add(self._running)  # after the report of its teardown it ended itself: its context is lost
-            self._running = ""
+            self._keep({"ended": self._running})  # after the report of its teardown it ended itself: its context is lost
         elif code in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
-            self._ended.update(self._items)
+            self._left.clear()
         elif not self._read:
             self._broken = f"a fresh pytest ran none: {_how_it_ended(code)}\n{printed}"

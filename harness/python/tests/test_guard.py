@@ -75,7 +75,7 @@ def test_the_first_that_lost_it_is_named_and_the_rest_runs_in_a_fresh_process(su
     result = suite.runpytest_subprocess("--cufault-guard=failures", "--junit-xml=j.xml", *how)
     result.assert_outcomes(passed=4, failed=1)
     told = "CUDA_ERROR_ILLEGAL_ADDRESS (an address that is not mapped; Returning 700 (CUDA_ERROR_ILLEGAL_ADDRESS) from cuMemFree_v2)"
-    result.stdout.fnmatch_lines(["*its own message*", f"cufault guard: the CUDA context is lost: {told}; passed tests before*at all: 1 (*"])
+    result.stdout.fnmatch_lines(["*its own message*", f"cufault guard: the CUDA context is lost: {told}; passed tests before*: 1 (*"])
     result.stdout.fnmatch_lines(["*= cufault guard =*", f"context lost in test_*::test_lost: {told}*"])
     ran = processes(suite)
     assert ran["before"] == ran["lost"] != ran["next"] == ran["last1"] == ran["last2"]
@@ -130,7 +130,7 @@ def test_nothing_is_done_without_a_loss_or_without_the_option(suite: pytest.Pyte
     """)
     result = suite.runpytest_subprocess()
     result.assert_outcomes(passed=1, failed=2)
-    assert "cufault guard" not in result.stdout.str()
+    assert "cufault guard =" not in result.stdout.str()
     assert len(set(processes(suite).values())) == 1
 
 
@@ -158,6 +158,16 @@ def test_an_expected_failure_that_loses_it_stays_expected(suite: pytest.Pytester
     result = suite.runpytest_subprocess("--cufault-guard=failures")
     result.assert_outcomes(passed=1, xfailed=1)
     result.stdout.fnmatch_lines(["context lost in *::test_known: *"])
+
+
+def test_the_header_says_that_there_is_no_driver(suite: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    suite.makepyfile("def test_it(): pass")
+    result = suite.runpytest_subprocess("--cufault-guard=each")
+    result.stdout.fnmatch_lines(["cufault guard: looks after each test; there is no driver (libcuda.so.1)*"])
+    assert "cufault guard =" not in result.stdout.str()
+    monkeypatch.setenv("LD_LIBRARY_PATH", os.environ["CUFAULT_FAKES"])
+    result = suite.runpytest_subprocess("--cufault-guard=failures")
+    result.stdout.re_match_lines(["cufault guard: looks after failed tests$"])
 
 
 def test_no_driver_and_no_context_is_no_loss(suite: pytest.Pytester) -> None:
