@@ -7,12 +7,15 @@
 #include "harness/cli/answer.hpp"
 #include "harness/cli/inject.hpp"
 #include "harness/system/temporary_folder.hpp"
+#include "reports/printers/table.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include <iostream>
 #include <memory>
+#include <set>
 
 namespace fs = std::filesystem;
 
@@ -20,25 +23,43 @@ namespace cufault {
 namespace {
 
 int capture_command(const capture_arguments& arguments, const std::vector<std::string>& words) {
-  if (!variable("CUFAULT_COUNTS").empty())
-    throw usage_error("another cufault counts the calls of this process (CUFAULT_COUNTS); capture alone");
+  refuse_if_counted("capture alone");
   const temporary_folder folder("cufault-capture-");
+  const fs::path counts = folder.path() / "counts", call = folder.path() / "call";
   passed_command command;
   command.words = words;
   command.left_alone = true;
-  command.environment = capture_variables(folder.path() / "call", arguments);
-  for (const auto& [variable, name] : {std::pair{"CUFAULT_WATCH", "watch"}, {"CUFAULT_COUNTS", "counts"}}) {
-    fs::create_directory(folder.path() / name);  // which calls were made before
-    command.environment[variable] = (folder.path() / name).string();
-  }
+  command.environment = capture_variables(call, arguments);
+  command.environment.merge(watch_variables(folder.path(), counts));
   command.environment["LD_PRELOAD"] = preload_with({"libcufault_why.so"});
   const passed_end end = run_passed(command);
-  const bool loaded = fs::exists(folder.path() / "counts" / "loaded");
-  std::cerr << (loaded ? captured(folder.path() / "call", arguments)
-                       : "cufault capture: nothing was seen: no program of the command loaded cufault's "
-                         "library (static, "
-                         "setuid, another C library)\n");
+  std::cerr
+      << (fs::exists(counts / "loaded")
+              ? captured(call, arguments)
+              : fmt::format(
+                    "cufault capture: nothing was seen: no program of the command loaded the injector: {}\n",
+                    why_not_loaded(words.front())));
   return end.as_of_a_shell();
+}
+
+/// Each call has left a byte: in the file "checked", or in one named by why it was not checked.
+std::string numbers_checked(const fs::path& folder) {
+  std::uintmax_t checked = 0, others = 0;
+  std::set<std::string> why;
+  std::error_code none;
+  for (const auto& each : fs::directory_iterator(folder, none)) {
+    const bool is_checked = each.path().filename() == "checked";
+    (is_checked ? checked : others) += each.file_size();
+    if (!is_checked) why.insert(each.path().filename().string());
+  }
+  constexpr std::size_t told = 4;
+  std::vector<std::string> first(why.begin(), why.end());
+  if (first.size() > told) {
+    first.resize(told);
+    first.push_back(fmt::format("and {} more", why.size() - told));
+  }
+  return fmt::format("; numbers of {} were checked", plural(checked, "call")) +
+         (others == 0 ? "" : fmt::format(", those of {} not: {}", others, fmt::join(first, "; ")));
 }
 
 void add_capture(command_line& line) {
@@ -52,9 +73,8 @@ void add_capture(command_line& line) {
       "captured. nvcc compiles it alone. Where there is nvcc it is compiled, and where there is a GPU run in "
       "a "
       "process of its own: it reproduces, or the state before matters.\n"
-      "A call that crashes or hangs is not captured. Reproducing takes as much memory as the operands.\n"
-      "Exit codes: the command's; 128 and N where signal N ended it; 2 wrong use; 126 it cannot be executed; "
-      "127 it is not found.",
+      "A call that crashes or hangs is not captured. Reproducing takes as much memory as the operands.\n" +
+          passed_exit_codes,
       [said, example, &line] { return capture_command(*said, command_behind(line, example)); });
   command->add_option("-o,--output", said->output, "the file (default: call.cu)")
       ->type_name("FILE")
@@ -66,6 +86,17 @@ void add_capture(command_line& line) {
       ->check(not_empty);
   command->add_flag("--data", said->data,
                     "the operands as they are behind the call, in files beside it, in place of random ones");
+  command->add_flag("--check-numbers", said->check_numbers,
+                    "a product whose numbers are wrong counts as a call that fails: gemm, its Ex and "
+                    "StridedBatched forms, gemv, "
+                    "cublasLtMatmul without epilogue and scales. Of up to eight tiles of 16 by 16 (the "
+                    "first, the last, others drawn) each "
+                    "element is compared with a float64 sum, within a bound for any order of sums. Each call "
+                    "is waited for, before and "
+                    "behind it, and the host computes: slow. Not checked, and told: other functions, arrays "
+                    "of pointers, FP8, "
+                    "emulation, calls in a graph, k beyond 131072, and numbers that may overflow. The file "
+                    "then has the operands (--data)");
   command->add_flag("--arm", said->arm, "print the skeleton of an arm for cases/ on standard error, too");
   command->add_flag("--no-run", said->no_run, "neither compile nor run it");
   add_command_behind(line, command, example);
@@ -82,14 +113,18 @@ std::map<std::string, std::string> capture_variables(const fs::path& folder,
   std::map<std::string, std::string> all{{"CUFAULT_CAPTURE", folder.string()},
                                          {"CUFAULT_CAPTURE_CALL", arguments.call}};
   if (arguments.data) all["CUFAULT_CAPTURE_DATA"] = "1";
+  if (arguments.check_numbers && fs::create_directory(folder / "numbers"))
+    all["CUFAULT_CAPTURE_NUMBERS"] = "1";
   return all;
 }
 
 std::string captured(const fs::path& folder, const capture_arguments& arguments) {
+  const std::string numbers = arguments.check_numbers ? numbers_checked(folder / "numbers") : "";
   if (!fs::exists(folder / "call.json"))
-    return fs::exists(folder / "claimed")
-               ? "cufault capture: the process ended before its failed call was written\n"
-               : "cufault capture: no call of cuBLAS or cuBLASLt failed\n";
+    return fmt::format("cufault capture: {}{}\n",
+                       fs::exists(folder / "claimed") ? "the process ended before its failed call was written"
+                                                      : "no call of cuBLAS or cuBLASLt failed",
+                       numbers);
   const fs::path file = fs::absolute(arguments.output.empty() ? "call.cu" : arguments.output);
   try {
     const nlohmann::json said = answered("capture",
@@ -98,11 +133,16 @@ std::string captured(const fs::path& folder, const capture_arguments& arguments)
                                           {"arm", arguments.arm},
                                           {"run", !arguments.no_run}},
                                          {});
-    std::string text = said.at("arm");
+    std::string text = said.at("arm").get<std::string>() +
+                       (numbers.empty() ? "" : fmt::format("cufault capture: {}\n", numbers.substr(2)));
     for (const std::string line : said.at("lines")) text += fmt::format("cufault capture: {}\n", line);
     return text;
   } catch (const std::exception& error) {
-    return fmt::format("cufault capture: a call failed, and no program was made of it: {}\n", error.what());
+    const fs::path kept = file.string() + ".json";
+    std::error_code not_kept;
+    fs::copy_file(folder / "call.json", kept, fs::copy_options::overwrite_existing, not_kept);
+    return fmt::format("cufault capture: a call failed, and no program was made of it: {}{}\n", error.what(),
+                       not_kept ? "" : fmt::format("; what was captured: {}", kept.string()));
   }
 }
 

@@ -12,7 +12,7 @@ namespace cufault {
 struct capture_arguments {
   std::filesystem::path output{};  ///< the program that is made; empty: call.cu
   std::string call{};              ///< only functions of this name or glob; empty: any
-  bool data = false, arm = false, no_run = false;
+  bool data = false, arm = false, no_run = false, check_numbers = false;
 };
 /// What a command needs, so that its first failing call lies in this folder, which is made.
 std::map<std::string, std::string> capture_variables(const std::filesystem::path& folder,

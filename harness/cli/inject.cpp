@@ -198,6 +198,18 @@ std::string why_not_loaded(const std::string& command) {
   return "is it linked statically or setuid, or LD_PRELOAD taken away?";
 }
 
+std::map<std::string, std::string> watch_variables(const fs::path& watch, const fs::path& counts) {
+  std::error_code none;  // without it nothing is counted
+  fs::create_directory(counts, none);
+  return {{"CUFAULT_WATCH", watch.string()}, {"CUFAULT_COUNTS", counts.string()}};
+}
+
+void refuse_if_counted(const char* instead) {
+  if (!variable("CUFAULT_COUNTS").empty())
+    throw usage_error(
+        fmt::format("another cufault counts the calls of this process (CUFAULT_COUNTS); {}", instead));
+}
+
 void put(const char* name, const std::string& value) {
   if (setenv(name, value.c_str(), 1) != 0)
     throw usage_error(fmt::format("{}: {}", name, std::strerror(errno)));

@@ -50,6 +50,15 @@ void print_trace(const std::filesystem::path& log, const std::filesystem::path& 
                  const std::set<std::string>& asked, int signal, std::set<std::string>* libraries = nullptr,
                  const std::filesystem::path& json = {});
 
+/// Variables with which libcufault_why.so writes failed calls into the one folder, and counts into the other, which is made.
+std::map<std::string, std::string> watch_variables(const std::filesystem::path& watch,
+                                                   const std::filesystem::path& counts);
+/// Throws usage_error inside of another cufault that counts; `instead`: what to do.
+void refuse_if_counted(const char* instead);
+inline const std::string passed_exit_codes =
+    "Exit codes: the command's; 128 and N where signal N ended it; 2 wrong use; 126 it cannot be executed; "
+    "127 it is not found.";
+
 /// LD_PRELOAD of a command with these files of lib/cufault, behind what is preloaded already. Throws usage_error.
 std::string preload_with(const std::vector<std::string>& names);
 

@@ -184,8 +184,7 @@ fs::path new_file_beside(const fs::path& file) {
 }
 
 int trace_command(const trace_arguments& arguments) {
-  if (!variable("CUFAULT_COUNTS").empty())
-    throw usage_error("another cufault counts the calls of this process (CUFAULT_COUNTS); trace only once");
+  refuse_if_counted("trace only once");
   const bool chrome = !arguments.chrome.empty();
   std::ofstream out;  // refused before the command runs
   if (chrome) {
@@ -223,9 +222,7 @@ void add_trace(command_line& line) {
   const auto said = std::make_shared<trace_arguments>();
   CLI::App* command = line.command(
       "trace", "Run a command and tell its driver calls, allocations and environment look-ups, by library",
-      "Exit codes: the command's; 128 and N where signal N ended it; 2 wrong use; 126 it cannot be executed; "
-      "127 it is not found.",
-      [said, example, &line] {
+      passed_exit_codes, [said, example, &line] {
         said->command = command_behind(line, example);
         return trace_command(*said);
       });

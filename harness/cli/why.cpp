@@ -78,8 +78,6 @@ class log_folder {
   log_folder() {
     made_.emplace(make);
     path_ = made_->path();
-    std::error_code why;
-    fs::create_directory(counts(), why);
   }
   ~log_folder() {
     std::error_code none;
@@ -237,8 +235,7 @@ int why_command(const why_arguments& arguments, const diagnosis* checks, std::se
   run.command = one_line(fmt::format("{}", fmt::join(arguments.command, " ")));
   if (run.command.size() > 48) run.command = run.command.substr(0, 45) + "...";
   run.preloaded = !arguments.no_preload && can_be_preloaded(arguments.command.front());
-  command.environment = {{"CUFAULT_WATCH", folder.path().string()},
-                         {"CUFAULT_COUNTS", folder.counts().string()}};
+  command.environment = watch_variables(folder.path(), folder.counts());
   const fs::path trace_log = folder.path() / "trace";
   if (run.preloaded) {
     std::vector<std::string> files{"libcufault_why.so"};
@@ -326,9 +323,8 @@ void add_why(command_line& line) {
       "folder of the full log. Where it succeeded, one line. Several processes each have a file in the "
       "folder; the one that failed first is named.\n"
       "SIGQUIT (Ctrl-\\) prints in which calls its threads wait. The command goes on, and ignores SIGQUIT "
-      "itself.\n"
-      "Exit codes: the command's; 128 and N where signal N ended it; 2 wrong use; 126 it cannot be executed; "
-      "127 it is not found.",
+      "itself.\n" +
+          passed_exit_codes,
       [said, example, &line] {
         said->command = command_behind(line, example);
         return why_command(*said);

@@ -23,8 +23,12 @@ LINES = 80
 BYTES = (4, 8, 2, 1, 8, 16, 4, 2, 1, 2, 4, 8, 4, 8, 2, 4, 1, 1, 1, 1, 2, 4, 2, 4, 8, 16, 8, 16, 1, 1, 1, 1, 1, 1)
 """Of an element of cudaDataType, by its number; of less than a byte: one."""
 TYPES = {"float": 4, "int": 4, "double": 8, "int64_t": 8, "size_t": 8, "cuComplex": 8, "cuDoubleComplex": 16, "__half": 2, "__nv_bfloat16": 2, "unsigned char": 1, "char": 1, "cublasOperation_t": 4, "cublasLtMatmulAlgo_t": 64, "cublasLtMatmulHeuristicResult_t": 96}
+PARTS = {0: "float", 1: "double", 2: "__half", 3: "int8_t", 4: "float", 5: "double", 6: "__half", 10: "int32_t", 14: "__nv_bfloat16"}
+"""Real and imaginary parts of a cudaDataType."""
 RANDOM = {"float": "f", "double": "d", "cuComplex": "f", "cuDoubleComplex": "d", "__half": "h", "__nv_bfloat16": "b", "0": "f", "1": "d", "2": "h", "4": "f", "5": "d", "6": "h", "14": "b", "15": "b"}
 """How memory() fills it: float, double, half, bfloat16; others with small bytes."""
+DATA = 256 << 20
+"""Bytes of an operand that harness/injector/capture.cpp copies."""
 MOST = 1 << 30
 """Bytes of an operand whose allocation is not known."""
 WIDE = ("int64_t", "long long int", "size_t", "uint64_t")
@@ -82,6 +86,7 @@ class Program:
         self.places: dict[str, tuple[int, int]] = {}
         self.begins: dict[str, int] = {}  # lines that make memory, to be made larger
         self.later: list[tuple[str, dict[str, Any], str]] = []  # attributes that point to memory
+        self.data: dict[str, str] = {}  # which of them a file fills
 
     @staticmethod
     def number(p: dict[str, Any]) -> int:
@@ -178,7 +183,12 @@ class Program:
             self.lost.append(f"{name}: the driver did not say where it points; device memory is taken")
         if left and wanted > left:
             self.lost.append(f"{name}: its allocation ends {left} bytes behind it; by leading dimension and extents up to {wanted} are used")
-        file = f', "{self.beside}{said["data"]}"' if "data" in said else ""
+        file = ""
+        if "data" in said:
+            file = f', "{self.beside}{said["data"]}"'
+            self.data[said["data"]] = name
+            if bytes_there > DATA:
+                self.lost.append(f"{name} behind its first {DATA} bytes")
         more = f", of_{name}, {min(bytes_there, len(said['begins']) // 2)}" if given else ", nullptr, 0" if file else ""
         self.begins[name], self.places[name] = len(self.lines), (address, bytes_there)
         self.lines.append(f"char* {name} = memory('{'d' if kind == '?' else kind}', {bytes_there}, {address % 256}, '{RANDOM.get(element, 'i')}'{more}{file});")
@@ -305,13 +315,22 @@ class Program:
         if record:
             self.lost.append("the mode of the capture that the stream was in")
             self.lines.append("OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));")
+        number, (result, old) = call.get("number"), ("D", "C") if "Ddesc" in self.layouts else ("y", "y") if "incy" in self.numbers else ("C", "C")
+        if number and number["before"]:  # the copy is of behind the call
+            given = ", ".join(map(str, number["before"]))
+            self.lines.append(f"const unsigned char before[] = {{{given}}}; OK(cudaMemcpy({old} + {number['in_c']}, before, {len(number['before'])}, cudaMemcpyDefault));")
         self.lines.append("printf(\"calling\\n\"); fflush(stdout);")
         self.lines.append(f"const int status = (int){call['function']}({', '.join(words)});")
         if record:
             self.lines.append("cudaGraph_t graph; cudaStreamEndCapture(stream, &graph);")
         self.lines.append("const cudaError_t then = cudaDeviceSynchronize();")
         self.lines.append(f'printf("status %d, which was {call["status"]}; then %s\\n", status, cudaGetErrorName(then));')
-        self.lines.append(f"return status == {call['status']} ? 0 : 1;")
+        if number:
+            typed = PARTS[number["type"]]
+            self.lines.append(f"{typed} element; OK(cudaMemcpy(&element, {result} + {number['in_d']}, sizeof element, cudaMemcpyDefault));")
+            self.lines.append(f"const double is = (double){'(float)' * typed.startswith('__')}element, from = {number['right']!r} - {number['allowed']!r}, to = {number['right']!r} + {number['allowed']!r};")
+            self.lines.append(f'printf("the number is %.17g, which was {number["is"]}; by float64 from %.17g to %.17g\\n", is, from, to);')
+        self.lines.append(f"return status == {call['status']}{' && !(from <= is && is <= to)' if number else ''} ? 0 : 1;")
         return self.lines
 
     def text(self, comments: list[str]) -> str:
@@ -341,11 +360,15 @@ def about(call: dict[str, Any], asked_for: asked.Asked) -> list[str]:
         driver = re.findall(r"\d+\.\d+(?:\.\d+)?", Path("/proc/driver/nvidia/version").read_text())[0]
     except (OSError, IndexError):
         driver = f"of CUDA {call['driver'] // 1000}.{call['driver'] % 1000 // 10}" if "driver" in call else "?"
+    number = call.get("number")
+    wrong = f", and a number is wrong: row {number['row']}, column {number['column']}, matrix {number['matrix']} is {number['is']}, not {number['right']:.17g} (float64; error allowed: {number['allowed']:.3g})" if number else ""
     lines = [
-        f"{call['function']} returned {status} ({call['status']}) to {call['caller']}, in {call['program']}",
+        f"{call['function']} returned {status} ({call['status']}) to {call['caller']}, in {call['program']}{wrong}",
         f"Stack: {call.get('gpu', 'GPU ?')} ({capability or '?'}), driver {driver}, {'cuBLAS' if call['library'] == 'cublas' else 'cuBLASLt'} {version_of(call) or '?'} ({call['file']})",
     ]
     try:
+        if number:
+            raise Refused("a status does not tell of wrong numbers")
         nearest = "(cublas = ?) + (compute_capability = ?) DESC, stack DESC"
         rows = asked_for.database([], only="arms").execute(f"SELECT stack, case_name || '/' || arm FROM calls JOIN arms USING (arm_id) WHERE api = ? AND calls.status = ? GROUP BY 1, 2 ORDER BY {nearest}", (function, status, version_of(call), capability)).fetchall()
         stacks: dict[str, list[str]] = {}
@@ -373,8 +396,9 @@ def arm_of(program: Program, lines: list[str]) -> str:
     name = re.sub(r"^cublas", "", function).lower()
     return "\n".join([
         "//", f"// What fails   {lines[0]}", "// Why          ?", "// Documented   ?", "// What helps   ?",
-        '#include "harness/trial/observe.hpp"', "", "#include <cublasLt.h>", "#include <cublas_v2.h>", "#include <cuda_runtime.h>", "", "namespace cufault {", "namespace {", "",
+        '#include "harness/trial/observe.hpp"', "", *HEAD[: HEAD.index("")], "", "namespace cufault {", "namespace {", "",
         *helper, "", "void captured(trial& t) {", "  t.open_context();", *("  " + s for s in steps), "}", "",
+        "void control(trial& t) {  // to be changed: without what is wrong", "  captured(t);", "}", "",
         "failure_case captured_call() {", "  failure_case c;", f'  c.name = "FAMILY.{name}";', '  c.summary = "?";', '  c.add("control", arm_kind::control, "the same call without what is wrong", control);',
         f'  c.add("captured", arm_kind::fault, "{function}: {call["status_name"]}", captured);', "  return c;", "}", "", "const register_case here{captured_call()};", "", "}  // namespace", "}  // namespace cufault"]) + "\n"
 
@@ -403,7 +427,7 @@ def tried(file: Path, call: dict[str, Any]) -> str:
     if ran.returncode == 77:
         return "compiled; not run: no GPU here"
     if ran.returncode == 0:
-        return f"reproduces: alone, in a process of its own, it returns {call['status_name']}"
+        return "reproduces: alone, in a process of its own, " + ("its number is wrong" if "number" in call else f"it returns {call['status_name']}")
     if ran.returncode == 1:
         before = ", ".join(call["calls_before"][-7:-1]) or "no call that was seen"
         return f"does not reproduce alone ({last}): the state before matters. It fails only after what the process did before, at last {before}"
@@ -414,10 +438,11 @@ def main(asked_for: asked.Asked) -> int:
     folder, file = Path(asked_for.options["folder"]), Path(asked_for.options["output"])
     call = json.loads((folder / "call.json").read_text(encoding="utf-8"))
     program, lines = Program(call, file.stem + "."), about(call, asked_for)
-    for data in folder.glob("*.bin"):
-        shutil.copyfile(data, file.with_name(f"{file.stem}.{data.name}"))
     text = program.text([*lines, f"nvcc -o call {file.name} -lcublas -lcublasLt && ./call  (0: the same status; 1: another; 77: no GPU)"])
     file.write_text(text, encoding="utf-8")
+    for name, operand in program.data.items():
+        with open(folder / name, "rb") as given:
+            file.with_name(f"{file.stem}.{name}").write_bytes(given.read(program.places[operand][1]))
     said = [lines[0], f"{file}: {tried(file, call) if asked_for.options['run'] else 'not run'}"]
     print(json.dumps({"lines": said, "arm": arm_of(program, lines) if asked_for.options["arm"] else ""}))
     return 0

@@ -1,8 +1,12 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// A libcublas.so.13 and a libcublasLt.so.13 that compute nothing. What they were called with they write as a line to the file FAKE_SAYS, in
-// words that mean the same in another process, and the status that they return follows from the words alone. FAKE_STATUS: they return that.
+// A libcublas.so.13 and a libcublasLt.so.13. What they were called with they write as a line to the file FAKE_SAYS, in words that mean the
+// same in another process, and the status that they return follows from the words alone. FAKE_STATUS: they return that. They compute nothing,
+// but products with FAKE_ERROR, which is added to their last element.
 // NOLINTBEGIN(performance-no-int-to-ptr): arguments come as integers
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -123,9 +127,104 @@ std::string words_of(std::string_view type, std::string_view name, word value) {
   return text;
 }
 
+template <class T>
+double get_as(word at) {
+  T value;
+  std::memcpy(&value, reinterpret_cast<void*>(at), sizeof value);
+  if constexpr (sizeof(T) == 2)
+    return static_cast<float>(value);
+  else
+    return value;
+}
+template <class T>
+void put_as(word at, double value) {
+  if constexpr (sizeof(T) == 2)
+    new (reinterpret_cast<void*>(at)) T(static_cast<float>(value));
+  else
+    new (reinterpret_cast<void*>(at)) T(static_cast<T>(value));
+}
+/// By number of cudaDataType.
+struct kind_of_number {
+  int type, bytes;
+  double (*get)(word);
+  void (*put)(word, double);
+};
+constexpr kind_of_number kinds_of_numbers[]{
+    {0, 4, get_as<float>, put_as<float>},   {1, 8, get_as<double>, put_as<double>},
+    {2, 2, get_as<__half>, put_as<__half>}, {3, 1, get_as<std::int8_t>, put_as<std::int8_t>},
+    {10, 4, get_as<int>, put_as<int>},      {14, 2, get_as<__nv_bfloat16>, put_as<__nv_bfloat16>}};
+struct operand {
+  word at;
+  std::int64_t type, rows, columns, ld, stride;
+  bool by_row;
+  [[nodiscard]] const kind_of_number& kind() const {
+    for (const kind_of_number& each : kinds_of_numbers)
+      if (each.type == type) return each;
+    std::abort();
+  }
+  [[nodiscard]] word place(std::int64_t matrix, std::int64_t i, std::int64_t j) const {
+    return at + (matrix * stride + (by_row ? i * ld + j : j * ld + i)) * kind().bytes;
+  }
+  [[nodiscard]] double get(std::int64_t matrix, std::int64_t i, std::int64_t j) const {
+    return kind().get(place(matrix, i, j));
+  }
+};
+
+/// Of a call of a product, by names of its parameters.
+void multiply(const std::map<std::string, std::int64_t>& of, std::int64_t type, double error) {
+  const auto value = [&](const std::string& name, std::int64_t without = 0) {
+    return of.count(name) != 0 ? of.at(name) : without;
+  };
+  std::int64_t batch = value("batchCount", 1), scalar_type = value("computeType") == 72 ? 10 : type;
+  const auto attribute = [&](const std::string& name, int number) {
+    std::int64_t its = 0;
+    const auto& bytes = reinterpret_cast<const object*>(value(name))->attributes.at(number);
+    std::memcpy(&its, bytes.data(), bytes.size());
+    return its;
+  };
+  const auto matrix = [&](const std::string& name, std::int64_t rows, std::int64_t columns, std::int64_t op) {
+    operand m{};
+    m.at = value(name), m.rows = rows, m.columns = columns, m.by_row = op != 0;
+    if (of.count(name + "desc") != 0) {
+      m.type = attribute(name + "desc", 0), m.ld = attribute(name + "desc", 4);
+      m.rows = attribute(name + "desc", op != 0 ? 3 : 2),
+      m.columns = attribute(name + "desc", op != 0 ? 2 : 3);
+    } else {
+      m.type = value(name + "type", type), m.stride = value("stride" + name);
+      m.ld = name == "x" || name == "y" ? value("inc" + name) : value("ld" + std::string(1, name[0] | 32));
+    }
+    return m;
+  };
+  operand a, b, c, d;
+  if (of.count("x") != 0) {
+    const bool turned = value("trans") != 0;
+    a = matrix("A", value(turned ? "n" : "m"), value(turned ? "m" : "n"), turned);
+    b = matrix("x", a.columns, 1, 1), c = d = matrix("y", a.rows, 1, 1);
+  } else {
+    const bool lt = of.count("computeDesc") != 0;
+    a = matrix("A", value("m"), value("k"), lt ? attribute("computeDesc", 3) : value("transa"));
+    b = matrix("B", value("k"), value("n"), lt ? 0 : value("transb"));
+    c = d = matrix("C", value("m"), value("n"), 0);
+    if (lt) d = matrix("D", 0, 0, 0), scalar_type = attribute("computeDesc", 1);
+  }
+  const operand alpha{word(value("alpha")), scalar_type, 1, 1, 1, 0, false},
+      beta{word(value("beta")), scalar_type, 1, 1, 1, 0, false};
+  for (std::int64_t l = 0; l < batch; ++l)
+    for (std::int64_t j = 0; j < d.columns; ++j)
+      for (std::int64_t i = 0; i < d.rows; ++i) {
+        double sum = 0;
+        for (std::int64_t k = 0; k < a.columns; ++k) sum += a.get(l, i, k) * b.get(l, k, j);
+        sum *= alpha.get(0, 0, 0);
+        if (beta.get(0, 0, 0) != 0) sum += beta.get(0, 0, 0) * c.get(l, i, j);
+        if (l == batch - 1 && j == d.columns - 1 && i == d.rows - 1) sum += error;
+        d.kind().put(d.place(l, i, j), sum);
+      }
+}
+
 int came(std::string_view function, const std::vector<word>& values) {
   std::string text{function};
   std::vector<std::pair<std::string, word>> pointers;
+  std::map<std::string, std::int64_t> by_name;
   for (const auto& [name, said] : listed) {
     if (name != function) continue;
     std::size_t i = 0;
@@ -134,6 +233,9 @@ int came(std::string_view function, const std::vector<word>& values) {
       rest.remove_prefix(one.size() + 2 < rest.size() ? one.size() + 2 : rest.size());
       const std::string_view type = one.substr(0, one.rfind(' ')), parameter = one.substr(one.rfind(' ') + 1);
       text += " | " + std::string(parameter) + " " + words_of(type, parameter, values[i]);
+      const bool narrow = type == "int" || type.substr(0, 4) == "cuda" || type == "cublasOperation_t";
+      by_name[std::string(parameter)] =
+          narrow ? static_cast<std::int32_t>(values[i]) : static_cast<std::int64_t>(values[i]);
       if (type.back() != '*' || kind_of(values[i]) == '0' || kind_of(values[i]) == '-') continue;
       for (const auto& [other, at] : pointers)
         if (at == values[i]) text += " as " + other;
@@ -145,6 +247,10 @@ int came(std::string_view function, const std::vector<word>& values) {
   constexpr int statuses[]{3, 7, 8, 11, 13, 14, 15};
   int status = text.find("| handle none") != text.npos ? 1 : statuses[hash % 7];
   if (const char* fixed = std::getenv("FAKE_STATUS")) status = std::atoi(fixed);
+  if (const char* error = std::getenv("FAKE_ERROR"); error != nullptr &&
+                                                     by_name.count("beta") * by_name.count("A") != 0 &&
+                                                     text.find("type 28") == text.npos)
+    multiply(by_name, function[6] == 'D' ? 1 : 0, std::atof(error));
   if (const char* file = std::getenv("FAKE_SAYS"))
     if (std::FILE* out = std::fopen(file, "a")) {
       std::fprintf(out, "%d %s\n", status, text.c_str());
@@ -275,6 +381,7 @@ CAME(cublasSgemmBatched)
 CAME(cublasSgemv_v2)
 CAME(cublasStrsm_v2)
 CAME(cublasSgeam)
+CAME(cublasSsyrk_v2)
 CAME(cublasSdgmm)
 #endif
 // NOLINTEND(performance-no-int-to-ptr)

@@ -106,6 +106,17 @@ FAKE int cuMemcpyDtoH_v2(void* to, std::uint64_t from, std::size_t bytes) {
               bytes);  // NOLINT(performance-no-int-to-ptr): so it comes
   return 0;
 }
+FAKE int cuStreamSynchronize(const stream* of) {
+  return reinterpret_cast<std::uintptr_t>(of) > 2 && of->recording != 0 ? 900 : 0;
+}
+/// CUDA_MEMCPY2D, by words.
+FAKE int cuMemcpy2DAsync_v2(const std::uint64_t* of, const stream*) {
+  const auto* from = reinterpret_cast<const char*>(of[4]);  // NOLINT(performance-no-int-to-ptr)
+  auto* to = reinterpret_cast<char*>(of[10]);               // NOLINT(performance-no-int-to-ptr)
+  for (std::uint64_t line = 0; line < of[15]; ++line)
+    std::memcpy(to + line * of[13], from + line * of[6], of[14]);
+  return 0;
+}
 /// Of attributes 2, 8, 11 and 12: as the driver documents, zeros for memory that it does not know.
 FAKE int cuPointerGetAttributes(unsigned count, const int* attributes, void** data, std::uint64_t address) {
   auto at = allocations().upper_bound(address);

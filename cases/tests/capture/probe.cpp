@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 // probe: how many rows eleven tables of arguments and two of cuBLASLt have; probe N: makes the call of one. probe settings, recording, nothing,
-// garbage: calls of a handle that has been set up, in a capture, none that fails, and with addresses where no memory is.
+// garbage: calls of a handle that has been set up, in a capture, none that fails, and with addresses where no memory is. probe kinds: names of
+// calls whose operands have numbers; probe NAME: makes one.
 #include "cases/arguments/gemm_arguments.hpp"
 #include "harness/kit/argument_table.hpp"
 
@@ -9,8 +10,11 @@
 #include <cublas_v2.h>
 #include <cuda_runtime.h>
 
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
+#include <map>
 #include <string>
 
 // All that the buffers of a table need of a trial.
@@ -190,6 +194,118 @@ int sgemm(cublasHandle_t handle, const float* a, const float* c) {
                      const_cast<float*>(c), ld);
 }
 
+template <class T>
+T* numbers(int seed, std::size_t count = 1 << 13) {
+  T* all = nullptr;
+  cudaMalloc(&all, count * sizeof(T));
+  const bool no_numbers = std::getenv("FAKE_FILL") != nullptr;
+  for (std::size_t i = 0; i < count; ++i) {
+    const float value = static_cast<float>(static_cast<int>(i * 7 + seed) % 13 - 6);
+    all[i] = T(no_numbers ? NAN : sizeof(T) == 1 ? value : value / 4);
+  }
+  return all;
+}
+template <class T>
+int gemm_ex(cublasHandle_t handle, cudaDataType type) {
+  return cublasGemmEx(handle, CUBLAS_OP_N, CUBLAS_OP_T, 20, 18, 24, &one, numbers<T>(1), type, 21,
+                      numbers<T>(2), type, 22, &zero, numbers<T>(3), type, 23, CUBLAS_COMPUTE_32F,
+                      CUBLAS_GEMM_DEFAULT);
+}
+int lt(bool epilogue) {
+  cublasLtHandle_t handle = nullptr;
+  cublasLtMatmulDesc_t product = nullptr;
+  cublasLtMatrixLayout_t a = nullptr, b = nullptr, c = nullptr;
+  const int turned = CUBLAS_OP_T, with_bias = CUBLASLT_EPILOGUE_BIAS;
+  const float* bias = numbers<float>(5);
+  void* workspace = numbers<char>(6);
+  cublasLtCreate(&handle);
+  cublasLtMatmulDescCreate(&product, CUBLAS_COMPUTE_32F, CUDA_R_32F);
+  cublasLtMatmulDescSetAttribute(product, CUBLASLT_MATMUL_DESC_TRANSA, &turned, sizeof turned);
+  if (epilogue) {
+    cublasLtMatmulDescSetAttribute(product, CUBLASLT_MATMUL_DESC_EPILOGUE, &with_bias, sizeof with_bias);
+    cublasLtMatmulDescSetAttribute(product, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias, sizeof bias);
+  }
+  cublasLtMatrixLayoutCreate(&a, CUDA_R_16F, 24, 20, 24);
+  cublasLtMatrixLayoutCreate(&b, CUDA_R_16F, 24, 18, 24);
+  cublasLtMatrixLayoutCreate(&c, CUDA_R_32F, 20, 18, 21);
+  return cublasLtMatmul(handle, product, &one, numbers<__half>(1), a, numbers<__half>(2), b, &one,
+                        numbers<float>(3), c, numbers<float>(4), c, nullptr, epilogue ? nullptr : workspace,
+                        epilogue ? 0 : 4096, nullptr);
+}
+
+using kind = std::function<int(cublasHandle_t)>;
+const std::map<std::string, kind>& kinds() {
+  constexpr auto n_op = CUBLAS_OP_N, t_op = CUBLAS_OP_T;
+  static const std::map<std::string, kind> all{
+      {"sgemm",
+       [](auto h) {
+         return cublasSgemm(h, t_op, n_op, 20, 18, 24, &one, numbers<float>(1), 25, numbers<float>(2), 24,
+                            &one, numbers<float>(3), 22);
+       }},
+      {"dgemm",
+       [](auto h) {
+         return cublasDgemm(h, n_op, n_op, 20, 18, 24, &one_double, numbers<double>(1), 25,
+                            numbers<double>(2), 24, &zero_double, numbers<double>(3), 22);
+       }},
+      {"fp16", [](auto h) { return gemm_ex<__half>(h, CUDA_R_16F); }},
+      {"bf16", [](auto h) { return gemm_ex<__nv_bfloat16>(h, CUDA_R_16BF); }},
+      {"fp8", [](auto h) { return gemm_ex<char>(h, CUDA_R_8F_E4M3); }},
+      {"int8",
+       [](auto h) {
+         const int one_int = 1, zero_int = 0;
+         return cublasGemmEx(h, t_op, n_op, 20, 18, 24, &one_int, numbers<signed char>(1), CUDA_R_8I, 24,
+                             numbers<signed char>(2), CUDA_R_8I, 24, &zero_int, numbers<int>(3), CUDA_R_32I,
+                             20, CUBLAS_COMPUTE_32I, CUBLAS_GEMM_DEFAULT);
+       }},
+      {"strided",
+       [](auto h) {
+         return cublasSgemmStridedBatched(h, n_op, n_op, 20, 18, 24, &one, numbers<float>(1), 20, 480,
+                                          numbers<float>(2), 24, 500, &zero, numbers<float>(3), 20, 360, 5);
+       }},
+      {"batched",
+       [](auto h) {
+         float** lists[3];
+         for (auto& list : lists) {
+           cudaMalloc(&list, 2 * sizeof(float*));
+           for (int i : {0, 1}) list[i] = numbers<float>(i);
+         }
+         return cublasSgemmBatched(h, n_op, n_op, 20, 18, 24, &one, lists[0], 20, lists[1], 24, &zero,
+                                   lists[2], 20, 2);
+       }},
+      {"trsm",
+       [](auto h) {
+         return cublasStrsm(h, CUBLAS_SIDE_LEFT, CUBLAS_FILL_MODE_LOWER, n_op, CUBLAS_DIAG_UNIT, 20, 18, &one,
+                            numbers<float>(1), 20, numbers<float>(2), 20);
+       }},
+      {"geam",
+       [](auto h) {
+         return cublasSgeam(h, n_op, t_op, 20, 18, &one, numbers<float>(1), 20, &one, numbers<float>(2), 18,
+                            numbers<float>(3), 20);
+       }},
+      {"syrk",
+       [](auto h) {
+         return cublasSsyrk(h, CUBLAS_FILL_MODE_UPPER, n_op, 20, 24, &one, numbers<float>(1), 20, &zero,
+                            numbers<float>(2), 20);
+       }},
+      {"gemv",
+       [](auto h) {
+         return cublasSgemv(h, t_op, 24, 20, &one, numbers<float>(1), 24, numbers<float>(2), 2, &one,
+                            numbers<float>(3), 3);
+       }},
+      {"dgmm",
+       [](auto h) {
+         return cublasSdgmm(h, CUBLAS_SIDE_RIGHT, 20, 18, numbers<float>(1), 20, numbers<float>(2), 1,
+                            numbers<float>(3), 20);
+       }},
+      {"lt_bias", [](auto) { return lt(true); }},
+      {"lt_workspace", [](auto) { return lt(false); }},
+      {"long", [](auto h) {
+         return cublasSgemm(h, t_op, n_op, 1, 1, 1 << 18, &one, numbers<float>(1, 1 << 18), 1 << 18,
+                            numbers<float>(2, 1 << 18), 1 << 18, &zero, numbers<float>(3), 1);
+       }}};
+  return all;
+}
+
 }  // namespace
 
 int main(int count, char** words) {
@@ -199,8 +315,13 @@ int main(int count, char** words) {
     std::printf("%zu\n", all_rows(nullptr, none).size());
     return 0;
   }
+  if (what == "kinds") {
+    for (const auto& [name, of] : kinds()) std::printf("%s\n", name.c_str());
+    return 0;
+  }
   cublasHandle_t handle = nullptr;
   cublasCreate(&handle);
+  if (const auto found = kinds().find(what); found != kinds().end()) return found->second(handle);
   if (what.find_first_not_of("0123456789") == what.npos) {
     buffers b;
     b.restore();
