@@ -7,12 +7,17 @@
 #include "harness/cli/answer.hpp"
 #include "harness/cli/inject.hpp"
 #include "harness/system/temporary_folder.hpp"
+#include "harness/system/unique_fd.hpp"
 #include "reports/printers/table.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include <fcntl.h>
+
+#include <cerrno>
+#include <cstring>
 #include <iostream>
 #include <memory>
 #include <set>
@@ -40,6 +45,10 @@ int capture_command(const capture_arguments& arguments, const std::vector<std::s
                     "cufault capture: nothing was seen: no program of the command loaded the injector: {}\n",
                     why_not_loaded(words.front())));
   return end.as_of_a_shell();
+}
+
+fs::path file_of(const capture_arguments& arguments) {
+  return fs::absolute(arguments.output.empty() ? "call.cu" : arguments.output);
 }
 
 /// Each call has left a byte: in the file "checked", or in one named by why it was not checked.
@@ -76,7 +85,7 @@ void add_capture(command_line& line) {
       "A call that crashes or hangs is not captured. Reproducing takes as much memory as the operands.\n" +
           passed_exit_codes,
       [said, example, &line] { return capture_command(*said, command_behind(line, example)); });
-  command->add_option("-o,--output", said->output, "the file (default: call.cu)")
+  command->add_option("-o,--output", said->output, "the file, which is replaced (default: call.cu)")
       ->type_name("FILE")
       ->check(new_file);
   command
@@ -109,6 +118,11 @@ const register_command capture_here{
 
 std::map<std::string, std::string> capture_variables(const fs::path& folder,
                                                      const capture_arguments& arguments) {
+  const fs::path file = file_of(arguments);
+  const bool is_new = !fs::exists(file);
+  if (const unique_fd made(open(file.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC | O_NONBLOCK, 0666)); !made)
+    throw usage_error(fmt::format("{}: {}", file.string(), std::strerror(errno)));  // before the command runs
+  if (is_new) fs::remove(file);
   fs::create_directory(folder);
   std::map<std::string, std::string> all{{"CUFAULT_CAPTURE", folder.string()},
                                          {"CUFAULT_CAPTURE_CALL", arguments.call}};
@@ -125,7 +139,7 @@ std::string captured(const fs::path& folder, const capture_arguments& arguments)
                        fs::exists(folder / "claimed") ? "the process ended before its failed call was written"
                                                       : "no call of cuBLAS or cuBLASLt failed",
                        numbers);
-  const fs::path file = fs::absolute(arguments.output.empty() ? "call.cu" : arguments.output);
+  const fs::path file = file_of(arguments);
   try {
     const nlohmann::json said = answered("capture",
                                          {{"folder", folder.string()},

@@ -167,7 +167,12 @@ class captured_call {
       if (call(fmt::format("{}GetProperty", slot_.of->name), part, &number) == 0)
         all["version"].push_back(number);
     if (driver("cuDriverGetVersion", &number) == 0) all["driver"] = number;
+    for (char** each = environ; *each != nullptr; ++each)
+      if (const std::string_view one = *each;
+          one.starts_with("CUBLAS") || one.starts_with("NVIDIA_TF32_OVERRIDE"))
+        all["environment"].push_back(one);
     if (driver("cuCtxGetDevice", &device) == 0) {
+      all["device"] = device;
       if (driver("cuDeviceGetName", name.data(), 255, device) == 0) all["gpu"] = name.data();
       for (const int compute_capability : {75, 76})
         if (driver("cuDeviceGetAttribute", &number, compute_capability, device) == 0)
@@ -521,18 +526,30 @@ void count_numbers(std::string what) {
   close(to);
 }
 
-/// Runs `check`, in which this thread's calls disturb no thread that records a graph. Counts why it could not be made.
+/// Runs `check`, and counts why it could not be made.
 template <class Check>
 void check_numbers(const slot& s, Check&& check) {
-  int mode = 2;  // CU_STREAM_CAPTURE_MODE_RELAXED
-  const bool exchanged = driver("cuThreadExchangeStreamCaptureMode", &mode) == 0;
   try {
     check();
   } catch (const std::exception& error) {
     count_numbers(fmt::format("{}: {}", s.function.base(), error.what()));
   }
-  if (exchanged) driver("cuThreadExchangeStreamCaptureMode", &mode);
 }
+
+/// While an object lives, calls of this thread end no capture of another thread.
+class beside_captures {
+ public:
+  beside_captures() : changed_(driver("cuThreadExchangeStreamCaptureMode", &mode_) == 0) {}
+  ~beside_captures() {
+    if (changed_) driver("cuThreadExchangeStreamCaptureMode", &mode_);
+  }
+  beside_captures(const beside_captures&) = delete;
+  beside_captures& operator=(const beside_captures&) = delete;
+
+ private:
+  int mode_ = 2;  // CU_STREAM_CAPTURE_MODE_RELAXED, and then what it was
+  bool changed_;
+};
 
 /// Functions of handles that set and tell nothing.
 bool computes(std::string_view function, const parameters& of) {
@@ -555,6 +572,7 @@ void begin_captured(std::uint32_t index, const call_frame& frame) {
     if ((*of)[i].points()) memory_before[i] = memory_of(argument(frame, i));
   if (environment("CUFAULT_CAPTURE_NUMBERS") == nullptr || !computes(s.function.text, *of) || !is_meant(s))
     return;
+  const beside_captures relaxed;
   check_numbers(s, [&] { expected = new checked_product(captured_call(s, frame, *of, 0).computes()); });
 }
 
@@ -564,13 +582,15 @@ void end_captured(std::uint32_t index, const call_frame& frame, int result) {
   if (taken) return;
   const exempt_from_rules alone_now;
   const slot& s = slots[index];
+  if (result == 0 && !product) return remember_workspace(s, frame);
+  const beside_captures relaxed;
   std::optional<wrong_number> wrong;
-  if (result == 0 && product)
+  if (result == 0)
     check_numbers(s, [&] {
       wrong = product->wrong();
       count_numbers("checked");
     });
-  if (result == 0 && !wrong) return remember_workspace(s, frame);
+  if (result == 0 && !wrong) return;
   try {
     write(s, frame, result, wrong ? &*wrong : nullptr);
   } catch (const std::exception& error) {

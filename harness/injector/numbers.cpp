@@ -278,7 +278,7 @@ checked_product::checked_product(const product& of) : of_(of) {
         }
         const number old = reads_c ? c.value(row, column) : number{}, right = alpha * sum + beta * old;
         const double all = alpha.size() * sizes + beta.size() * old.size();
-        const bool is_finite = std::max(sizes, all) < most.largest;
+        const bool is_finite = sizes < most.largest && all < most.largest;
         t.elements.push_back({t.row + row,
                               t.column + column,
                               matrix,

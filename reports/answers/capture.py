@@ -260,6 +260,13 @@ class Program:
         value = int(value)
         return str(value) if abs(value) < 1 << 31 else f"{value}ull" if value >= 1 << 63 else f"{value}ll"
 
+    def process(self) -> None:
+        for name, _, value in (one.partition("=") for one in self.call.get("environment", [])):
+            if value.isascii() and value.isprintable():
+                self.lines.append(f'setenv("{name}", {json.dumps(value)}, 1);')
+        if device := int(self.call.get("device", 0)):
+            self.lines.append(f"OK(cudaSetDevice({device} < devices ? {device} : 0));")
+
     def handle(self) -> None:
         handle, stream = self.call.get("handle"), self.call.get("stream")
         owner = next((p for p in self.parameters if p["type"] == "cublasHandle_t"), None)
@@ -287,6 +294,7 @@ class Program:
             self.lines.append(f"OK(cublasSetWorkspace({owner['name']}, handle_workspace, {workspace['bytes']}));")
 
     def body(self) -> list[str]:
+        self.process()
         self.handle()
         for at, p in enumerate(self.parameters):
             if "descriptor" in p:
@@ -391,7 +399,7 @@ def arm_of(program: Program, lines: list[str]) -> str:
     call, function = program.call, re.sub(r"_v\d+", "", program.call["function"])
     end = next(i for i, line in enumerate(program.lines) if line.startswith("const int status"))
     made = re.sub(r"^const int status = \(int\)\w+(.*);$", rf"CUFAULT_OBSERVE({function}\1);", program.lines[end])
-    steps = [line.replace("OK(", "CUFAULT_REQUIRE(") for line in program.lines[:end] if not line.startswith("printf")] + [made]
+    steps = [line.replace("OK(", "CUFAULT_REQUIRE(") for line in program.lines[:end] if not line.startswith(("printf", "OK(cudaSetDevice"))] + [made]
     helper = [line.replace("OK(", "CUFAULT_REQUIRE(") for line in HEAD[HEAD.index(next(h for h in HEAD if h.startswith("// Of kind"))) : HEAD.index("int main() {")]]
     name = re.sub(r"^cublas", "", function).lower()
     return "\n".join([
@@ -413,13 +421,15 @@ def tried(file: Path, call: dict[str, Any]) -> str:
     compiler = nvcc()
     if compiler is None:
         return "not compiled here: no nvcc (CUDACXX, PATH, CUDA_HOME, /usr/local/cuda)"
+    library = Path(call["file"])  # not another version of it, which this nvcc would take
+    link = ["-Xlinker", library, "-Xlinker", f"-rpath-link={library.parent}"] if library.is_absolute() else ["-lcublas", "-lcublasLt"]
     with tempfile.TemporaryDirectory(prefix="cufault-capture-") as folder:
         program = f"{folder}/call"
         try:
-            made = subprocess.run([compiler, "-o", program, file, "-lcublas", "-lcublasLt"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=600, check=False)
+            made = subprocess.run([compiler, "-o", program, file, *link], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=600, check=False)
             if made.returncode != 0:
                 return "nvcc refuses it: " + one_line(next((line for line in made.stdout.decode(errors="replace").splitlines() if "error" in line), "it says nothing"))
-            libraries = ":".join(filter(None, [str(Path(call["file"]).parent) if call["file"] else "", os.environ.get("LD_LIBRARY_PATH", "")]))
+            libraries = ":".join(filter(None, [str(library.parent) if library.is_absolute() else "", os.environ.get("LD_LIBRARY_PATH", "")]))
             ran = subprocess.run([program], cwd=file.parent, env={**os.environ, "LD_LIBRARY_PATH": libraries}, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=120, check=False)
         except subprocess.TimeoutExpired as late:
             return f"it had not ended after {late.timeout:.0f} s, alone, {'compiling' if late.cmd[0] == compiler else 'running'}"

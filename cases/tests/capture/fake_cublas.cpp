@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A libcublas.so.13 and a libcublasLt.so.13. What they were called with they write as a line to the file FAKE_SAYS, in words that mean the
 // same in another process, and the status that they return follows from the words alone. FAKE_STATUS: they return that. They compute nothing,
-// but products with FAKE_ERROR, which is added to their last element.
+// but products with FAKE_ERROR, which is added to their last element, unless it is empty.
 // NOLINTBEGIN(performance-no-int-to-ptr): arguments come as integers
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -247,7 +247,7 @@ int came(std::string_view function, const std::vector<word>& values) {
   constexpr int statuses[]{3, 7, 8, 11, 13, 14, 15};
   int status = text.find("| handle none") != text.npos ? 1 : statuses[hash % 7];
   if (const char* fixed = std::getenv("FAKE_STATUS")) status = std::atoi(fixed);
-  if (const char* error = std::getenv("FAKE_ERROR"); error != nullptr &&
+  if (const char* error = std::getenv("FAKE_ERROR"); error != nullptr && *error != 0 &&
                                                      by_name.count("beta") * by_name.count("A") != 0 &&
                                                      text.find("type 28") == text.npos)
     multiply(by_name, function[6] == 'D' ? 1 : 0, std::atof(error));

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 // probe: how many rows eleven tables of arguments and two of cuBLASLt have; probe N: makes the call of one. probe settings, recording, nothing,
-// garbage: calls of a handle that has been set up, in a capture, none that fails, and with addresses where no memory is. probe kinds: names of
+// garbage: calls of a handle that has been set up, in a capture, none that fails, and with addresses where no memory is. probe threads, forked,
+// closed, exits: of eight threads, in a child, without a descriptor, and before _exit. probe kinds: names of
 // calls whose operands have numbers; probe NAME: makes one.
 #include "cases/arguments/gemm_arguments.hpp"
 #include "harness/kit/argument_table.hpp"
@@ -10,12 +11,17 @@
 #include <cublas_v2.h>
 #include <cuda_runtime.h>
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
 #include <map>
 #include <string>
+#include <thread>
+#include <vector>
 
 // All that the buffers of a table need of a trial.
 cufault::status_record cufault::record_of(cudaError_t status) {
@@ -346,6 +352,15 @@ int main(int count, char** words) {
     cublasSetSmCountTarget(handle, 12);
     if (what == "recording") cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal);
   }
+  if (what == "threads") {
+    std::vector<std::thread> all;
+    for (int i = 0; i < 8; ++i) all.emplace_back([&] { sgemm(handle, a, c); });
+    for (std::thread& each : all) each.join();
+    return 0;
+  }
+  if (what == "forked" && fork() != 0) return wait(nullptr) > 0 ? 0 : 1;
+  if (what == "closed") close_range(0, ~0U, 0);
+  if (what == "exits") _exit(sgemm(handle, a, c));
   if (what == "garbage") return sgemm(handle, reinterpret_cast<const float*>(0x10), c);
   return sgemm(handle, a + 1, c);
 }
