@@ -113,12 +113,16 @@ struct command_line {
   /// An option that is not given is what its variable says. Of CLI11, some versions take no notice of a wrong
   /// value, and others read the variables of every command.
   void take_variables(CLI::App& command) const {
+    const std::vector<std::string> own(words.begin(),
+                                       words.end() - static_cast<std::ptrdiff_t>(behind.size()));
     const auto asks_for_help = [](const std::string& word) { return word == "-h" || word == "--help"; };
-    if (std::ranges::any_of(words, asks_for_help)) return;
+    if (std::ranges::any_of(own, asks_for_help)) return;
     for (CLI::Option* const o : command.get_options()) {
       const char* value = o->get_envname().empty() ? nullptr : std::getenv(o->get_envname().c_str());
-      const bool given = std::ranges::any_of(words, [&](const std::string& word) {
-        return word == o->get_name() || word.starts_with(o->get_name() + "=");
+      const bool given = std::ranges::any_of(own, [&](const std::string& word) {  // also as -j2 and --jobs=2
+        return word.starts_with("--")
+                   ? o->check_lname(word.substr(2, word.find('=') - 2))
+                   : word.size() > 1 && word.front() == '-' && o->check_sname(word.substr(1, 1));
       });
       if (value == nullptr || *value == '\0' || given) continue;
       try {
