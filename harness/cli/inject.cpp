@@ -76,10 +76,7 @@ std::string why_never_acted(const injector::rule& r, const injector::counted& co
            "the driver's function, as cuMemAlloc_v2, or link with -cudart shared";
   if (most == 0)
     return fmt::format("{} was never called{}", r.function,
-                       counts.preload_removed
-                           ? "; a process took LD_PRELOAD from its environment, so that what it started did "
-                             "not load the injector"
-                       : counts.calls.empty()
+                       counts.calls.empty() && !counts.preload_removed
                            ? ", and no other call was seen: programs that are linked statically or "
                              "setuid, or without LD_PRELOAD, do not load the injector"
                            : "");
@@ -116,9 +113,11 @@ void tell_what_never_acted(const injector::rule_set& all, const injector::counte
     fmt::print(std::cerr, "cufault: nothing was injected: there is no --fail and no --rules\n");
   for (std::size_t i = 0; i < std::min(all.rules.size(), counts.acted.size()); ++i)
     if (const injector::rule& r = all.rules[i]; counts.acted[i] == 0)
-      fmt::print(std::cerr, "cufault: rule {} ({}) never acted: {}\n", i,
-                 r.does == injector::effect::budget ? "budget_bytes" : r.function,
-                 why_never_acted(r, counts));
+      fmt::print(std::cerr, "cufault: rule {} ({}) never acted: {}{}\n", i,
+                 r.does == injector::effect::budget ? "budget_bytes" : r.function, why_never_acted(r, counts),
+                 counts.preload_removed ? "; a process took LD_PRELOAD from the environment, so that what it "
+                                          "started did not load the injector"
+                                        : "");
 }
 
 void add_inject(command_line& line) {

@@ -92,7 +92,7 @@ class sweep {
                                                   fmt::join(libraries_, " or ")));
       if (preload_removed_)
         fmt::print(std::cerr,
-                   "cufault: a process took LD_PRELOAD from its environment: what it started was not seen\n");
+                   "cufault: a process took LD_PRELOAD from the environment: what it started was not seen\n");
       if (clean_.processes > 0)
         fmt::print(std::cerr,
                    "cufault: its first process ended and left {} running, which then ended with it: run it "
@@ -453,29 +453,27 @@ class sweep {
                r.repeats.empty()   ? ""
                : r.is_repeatable() ? "; 3 of 3 alone"
                                    : fmt::format("; NOT REPEATABLE, alone {}", words_of(r.repeats)));
-    if (!r.said.empty()) fmt::print(std::cout, "             said: {}\n", one_line(r.said));
-    if (r.left.processes > 0)
-      fmt::print(std::cout, "             left running: {} processes\n", r.left.processes);
-    if (!r.left.shared_memory.empty())
-      fmt::print(std::cout, "             left in /dev/shm: {}\n", fmt::join(r.left.shared_memory, " "));
+    const auto tell = [](std::string_view what, const std::string& text) {
+      if (!text.empty()) fmt::print(std::cout, "             {}{}\n", what, one_line(text));
+    };
+    tell("said: ", r.said);
+    if (r.left.processes > 0) tell("left running: ", fmt::format("{} processes", r.left.processes));
+    tell("left in /dev/shm: ", fmt::format("{}", fmt::join(r.left.shared_memory, " ")));
     if (r.left.device_allocations > 0)
-      fmt::print(std::cout, "             device allocations not released: {}\n", r.left.device_allocations);
+      tell("device allocations not released: ", fmt::format("{}", r.left.device_allocations));
     if (r.then)
-      fmt::print(std::cout, "             then {}, call {}: {}\n", place_of(r.then->site), r.then->ordinal,
-                 r.then->code);
-    if (!r.where.empty())
-      fmt::print(std::cout, "             where: {}\n",
-                 one_line(fmt::format("{}", fmt::join(r.where, " < "))));
-    if (!r.python.empty()) fmt::print(std::cout, "             Python: {}\n", one_line(r.python));
-    if (!r.why.empty()) fmt::print(std::cout, "             why: {}\n", r.why);
+      tell("then ", fmt::format("{}, call {}: {}", place_of(r.then->site), r.then->ordinal, r.then->code));
+    tell("where: ", fmt::format("{}", fmt::join(r.where, " < ")));
+    tell("Python: ", r.python);
+    tell("why: ", r.why);
     fmt::print(std::cout, "             {}\n", line_that_repeats(r, asked_.command));
     std::fflush(stdout);
   }
 
   static std::string words_of(const std::vector<outcome>& all) {
-    std::string text;
-    for (const outcome each : all) text += fmt::format("{}{}", text.empty() ? "" : ", ", name_of(each));
-    return text;
+    std::vector<std::string_view> names;
+    for (const outcome each : all) names.push_back(name_of(each));
+    return fmt::format("{}", fmt::join(names, ", "));
   }
 
   // ---- the end ----
@@ -485,13 +483,11 @@ class sweep {
     totals_.exit_code = code;
     journal_.write(line_of(totals_));
     if (asked_.json) return code;
-    fmt::print(std::cout, "\n{} rows", totals_.rows);
-    const char* parted = ": ";
-    for (const auto& [came_to, count] : by_outcome_) {
-      fmt::print(std::cout, "{}{} {}", parted, count, name_of(came_to));
-      parted = ", ";
-    }
-    fmt::print(std::cout, "; {} not acceptable\n", totals_.findings);
+    std::vector<std::string> counts;
+    for (const auto& [came_to, count] : by_outcome_)
+      counts.push_back(fmt::format("{} {}", count, name_of(came_to)));
+    fmt::print(std::cout, "\n{} rows{}{}; {} not acceptable\n", totals_.rows, counts.empty() ? "" : ": ",
+               fmt::join(counts, ", "), totals_.findings);
     if (totals_.forked > 0 || totals_.compared > 0)
       fmt::print(std::cout, "{} of {} rows ran in forked processes, {} in both ways\n", totals_.forked,
                  totals_.rows, totals_.compared);

@@ -43,7 +43,7 @@ struct run_log {
   std::vector<std::size_t> order;   ///< of each of these calls, which of the sites it was made at
   std::uint64_t programs = 0;       ///< that loaded the injector
   std::uint64_t injections = 0;     ///< calls that were made to fail
-  bool preload_removed = false;     ///< by a process, for programs that it starts
+  bool preload_removed = false;     ///< by a process, from the environment of what it starts
   std::int64_t device_allocations = 0;  ///< made and not released by the calls that were logged
   std::uint64_t unread = 0;             ///< lines that are no JSON: cut off by the end of their process
   std::vector<counted_site>

@@ -130,8 +130,8 @@ std::string why_not_reached(const call_site& site, const run_log& log) {
   const auto called = log.called.find(site.function);
   if (called == log.called.end())
     return fmt::format("{} was never called, in processes that ended by themselves{}", site.function,
-                       log.preload_removed ? "; one took LD_PRELOAD from its environment, so that what it "
-                                             "started did not load the injector"
+                       log.preload_removed ? "; one took LD_PRELOAD from the environment, so that what "
+                                             "it started did not load the injector"
                                            : "");
   return fmt::format("{} was called {} times, and not so often by this call stack", site.function,
                      called->second);

@@ -44,7 +44,7 @@ const active_rules* current_rules();
 /// True if the rule acts on the n-th call for which it holds.
 bool acts_now(active_rule& r, std::uint64_t n);
 void count_injection(active_rule& r);
-/// The process has taken this library out of what programs that it starts preload.
+/// What the process starts does not preload this library.
 void count_removed_preload();
 /// Number of injections of this process so far.
 std::uint64_t all_injections();
@@ -191,6 +191,8 @@ bool each_call_is_told();
 
 /// Value of the variable in environ, read without getenv.
 const char* environment(const char* variable);
+/// True if a program that starts with these variables loads this library.
+bool preloads_injector(char* const* variables);
 /// The settings of the environment when the process began; later changes of environ have no effect, those by log_to() do.
 struct settings {
   std::string log;     ///< CUFAULT_LOG, absolute; empty: standard error
@@ -264,16 +266,21 @@ void report_no_injection(const active_rule& r, const call_facts& call, std::uint
                          std::string_view because);
 /// Writes the counts once in a process. Neither locks nor allocates.
 void report_counts();
+/// Once in a process: what it starts does not load this library. Neither locks nor allocates.
+void report_removed_preload();
 void report_late_call(std::uint32_t slot);
 void report_environment_look_up(const char* library, const char* variable);
 void say(std::string_view what);  ///< "cufault: …" to standard error
+
+// ---- ends.cpp ----
+
+void find_next_ends();
 
 // ---- host_rules.cpp ----
 
 /// Without libcufault_host.so no rule for a host function can act, and look-ups of variables are not seen.
 bool host_library_is_loaded();
 void want_host_calls(const active_rules& rules);
-void find_next_exit();
 
 // ---- memory.cpp: budgets ----
 

@@ -20,7 +20,7 @@ struct counts_header {
   std::atomic<std::uint32_t> slots;                    ///< that have a name
   std::atomic<std::uint32_t> blocks;                   ///< of counts
   std::atomic<std::uint64_t> injections;               ///< calls that a rule acted on
-  std::atomic<bool> preload_removed;                   ///< from its environment, for programs that it starts
+  std::atomic<bool> preload_removed;                   ///< from the environment of what it starts
   std::array<std::atomic<std::uint64_t>, 1024> acted;  ///< likewise of each rule, by its number
 };
 struct counts_name {

@@ -18,7 +18,7 @@ struct counted {
   std::vector<std::map<std::string, std::uint64_t>> by_program{};     ///< by function
   std::uint64_t injections = 0;
   std::vector<std::uint64_t> acted{};  ///< of them by the number of the rule
-  bool preload_removed = false;        ///< by a process, for programs that it starts
+  bool preload_removed = false;        ///< by a process, from the environment of what it starts
 };
 counted counted_in(const std::filesystem::path& folder);
 

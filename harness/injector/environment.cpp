@@ -106,14 +106,23 @@ void* watch(void*) {
   return nullptr;
 }
 
-}  // namespace
-
-const char* environment(const char* variable) {
+const char* value_in(char* const* variables, const char* variable) {
   const std::size_t length = strlen(variable);
-  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+  for (char* const* entry = variables; entry != nullptr && *entry != nullptr; ++entry) {
     if (strncmp(*entry, variable, length) == 0 && (*entry)[length] == '=') return *entry + length + 1;
   }
   return nullptr;
+}
+
+}  // namespace
+
+const char* environment(const char* variable) {
+  return value_in(environ, variable);
+}
+
+bool preloads_injector(char* const* variables) {
+  const char* preload = value_in(variables, "LD_PRELOAD");
+  return preload != nullptr && strstr(preload, "libcufault") != nullptr;
 }
 
 const char* program_path() {
@@ -235,7 +244,7 @@ __attribute__((constructor)) void begin() {
   cufault::injector::read_environment();
   cufault::injector::begin_counts_of_process();
   cufault::injector::report_beginning();
-  cufault::injector::find_next_exit();
+  cufault::injector::find_next_ends();
   cufault::injector::watch_rules_beside_libraries();
 }
 

@@ -7,8 +7,6 @@
 #include "harness/injector/slots.hpp"
 
 #include <stdlib.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <new>
 
@@ -43,9 +41,6 @@ namespace {
 
 constexpr const char* in_host_library = "cufault_host_look_ups";
 
-/// The interposed definition, found in advance: a signal handler may call _exit anywhere.
-constinit std::atomic<void (*)(int)> next_exit{nullptr};
-
 }  // namespace
 
 bool host_library_is_loaded() {
@@ -56,10 +51,6 @@ bool host_library_is_loaded() {
 void want_host_calls(const active_rules& rules) {
   cufault_host_wanted = static_cast<std::uint8_t>((rules.host.empty() ? 0 : cufault_wants_calls) |
                                                   (rules.log_environment ? cufault_wants_environment : 0));
-}
-
-void find_next_exit() {
-  next_exit = reinterpret_cast<void (*)(int)>(next_definition("_exit"));
 }
 
 }  // namespace cufault::injector
@@ -96,11 +87,3 @@ CUFAULT_EXPORTED void cufault_host_asks(const void* caller, const char* variable
   const exempt_from_rules alone;
   report_environment_look_up(library_at(caller), variable);
 }
-
-/// Reports what the end of a process reports: _exit skips destructors, and forked children of frameworks end by it.
-CUFAULT_EXPORTED void _exit(int status) {
-  report_counts();
-  if (auto* const real = next_exit.load()) real(status);
-  for (;;) syscall(SYS_exit_group, status);
-}
-CUFAULT_EXPORTED __attribute__((alias("_exit"))) void _Exit(int) noexcept;

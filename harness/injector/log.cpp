@@ -327,17 +327,22 @@ void report_no_injection(const active_rule& r, const call_facts& call, std::uint
                    {"pid", getpid()}});
 }
 
+void report_removed_preload() {
+  static constinit std::atomic<bool> told{false};
+  if (told.exchange(true)) return;
+  count_removed_preload();
+  const exempt_from_rules alone;
+  if (!asked_for().log.empty())
+    write_to_log(
+        {R"({"event":"preload removed","pid":)", digits(static_cast<std::uint64_t>(getpid())), "}\n"});
+}
+
 void report_counts() {
   static constinit std::atomic<bool> told{false};
   if (!counts_are_of_this_process()) return;
-  const char* preload = environment("LD_PRELOAD");
-  const bool removed = preload == nullptr || strstr(preload, "libcufault") == nullptr;
-  if (removed) count_removed_preload();
+  if (!preloads_injector(environ)) report_removed_preload();
   if (asked_for().log.empty() || told.exchange(true)) return;
   const exempt_from_rules alone;
-  if (removed)
-    write_to_log(
-        {R"({"event":"preload removed","pid":)", digits(static_cast<std::uint64_t>(getpid())), "}\n"});
   if (!write_totals()) return;
   for (std::uint32_t slot = 0; slot < all_slots(); ++slot) {
     const call_count one = count_of(slot);

@@ -136,6 +136,27 @@ TEST_F(sweep_program, a_call_that_is_not_reached_is_not_taken_for_tried) {
 
 // ---- commands that cannot be swept ----
 
+TEST_F(sweep_program, an_option_comes_before_its_variable) {
+  spawn_options started;
+  started.environment = {{"CUFAULT_JOBS", "none"}, {"TMPDIR", folder / "temporary"}};
+  for (const std::vector<std::string>& options :
+       std::vector<std::vector<std::string>>{{"-j", "1"}, {"-j1"}, {"--jobs", "1"}, {"--jobs=1"}}) {
+    started.argv = words_of(options, {swept_program, "report"});
+    EXPECT_EQ(run_process(started, {}).exit_code, 0) << options[0];
+  }
+  started.argv = words_of({}, {swept_program, "report", "-j1"});
+  const auto refused = run_process(started, {});
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_THAT(refused.stderr_text, testing::StartsWith("cufault: CUFAULT_JOBS: "));
+}
+
+TEST_F(sweep_program, a_command_that_takes_the_injector_away_is_told) {
+  const auto hidden = cufault({}, {"env", "-u", "LD_PRELOAD", swept_program, "report"});
+  EXPECT_EQ(hidden.exit_code, 77);
+  EXPECT_THAT(hidden.stderr_text, HasSubstr("a process took LD_PRELOAD from the environment"));
+  EXPECT_THAT(cufault({}, {"env", swept_program}).stderr_text, testing::Not(HasSubstr("LD_PRELOAD")));
+}
+
 TEST_F(sweep_program, the_tool_s_failures_are_no_findings) {
   const auto absent = cufault({}, {"no-such-program"});
   EXPECT_EQ(absent.exit_code, 2);

@@ -369,7 +369,7 @@ TEST(program_sweep_outcome, not_reached_says_why) {
   EXPECT_THAT(why(log), HasSubstr("cuInit was never called"));
   EXPECT_THAT(why(log), Not(HasSubstr("LD_PRELOAD")));
   log.preload_removed = true;
-  EXPECT_THAT(why(log), HasSubstr("one took LD_PRELOAD from its environment"));
+  EXPECT_THAT(why(log), HasSubstr("one took LD_PRELOAD from the environment"));
   log.called["cuInit"] = 3;
   EXPECT_EQ(why(log), "cuInit was called 3 times, and not so often by this call stack");
   log.injections = 1;

@@ -106,12 +106,10 @@ TEST_F(inject_command, tells_of_each_rule_that_never_acted_why) {
       << "each process counts its own calls";
   EXPECT_THAT(told("--fail cuMemFree=INVALID_VALUE", probe + " version"),
               ElementsAre("cufault: rule 0 (cuMemFree) never acted: cuMemFree was never called"));
-  if (!emulated) {  // else the shell runs on another processor
-    EXPECT_THAT(
-        told("--fail cuMemAlloc=OUT_OF_MEMORY", "sh -c 'env -u LD_PRELOAD " + four + "'"),
-        ElementsAre(never + "cuMemAlloc was never called, and no other call was seen: programs that are "
-                            "linked statically or setuid, or without LD_PRELOAD, do not load the injector"));
-  }
+  EXPECT_THAT(
+      told("--fail cuMemAlloc=OUT_OF_MEMORY", calls_nothing),
+      ElementsAre(never + "cuMemAlloc was never called, and no other call was seen: programs that are "
+                          "linked statically or setuid, or without LD_PRELOAD, do not load the injector"));
   EXPECT_THAT(
       of_rule(R"({"function": "cuMemAlloc", "min_bytes": 1000000, "return": "OUT_OF_MEMORY"})", four),
       ElementsAre(never + "up to 4 calls were seen in a process, and none was as its other keys ask"));
@@ -126,10 +124,21 @@ TEST_F(inject_command, tells_of_each_rule_that_never_acted_why) {
 
 TEST_F(inject_command, tells_that_a_process_took_the_injector_from_what_it_starts) {
   if (emulated) return;  // python3 is of another processor
-  EXPECT_THAT(cli("inject --fail cuMemAlloc:1=OUT_OF_MEMORY -- python3 -c \"import os; del "
-                  "os.environ['LD_PRELOAD']; os.system('" +
-                  probe + " allocate 1')\""),
-              Contains(HasSubstr("never called; a process took LD_PRELOAD from its environment")));
+  const std::string inject = "inject --fail cuMemAlloc:1=OUT_OF_MEMORY -- ",
+                    python =
+                        "python3 -c \"import os, subprocess; words = ['" + probe + "', 'allocate', '1']; ";
+  const auto told = HasSubstr("never called; a process took LD_PRELOAD from the environment");
+  for (const std::string& command :
+       {python + "del os.environ['LD_PRELOAD']; os.system(' '.join(words))\"",
+        python + "subprocess.run(words, env={})\"", python + "os.execve(words[0], words, {})\"",
+        python + "os.posix_spawn(words[0], words, {})\"",
+        python + "os.fork() == 0 and os.execve(words[0], words, {}); os.wait()\"",
+        "env -u LD_PRELOAD " + probe + " allocate 1", "sh -c 'env -i " + probe + " allocate 1; true'"})
+    EXPECT_THAT(cli(inject + command), Contains(told)) << command;
+  for (const std::string& command :
+       {python + "subprocess.run(words[:1] + ['version'])\"", "env -u CUFAULT_NONE " + probe + " version",
+        "sh -c 'env LD_PRELOAD=$LD_PRELOAD " + probe + " version'"})
+    EXPECT_THAT(cli(inject + command), Not(Contains(told))) << command;
 }
 
 TEST_F(inject_command, tells_that_rules_for_a_runtime_that_is_linked_statically_cannot_act) {
