@@ -6,6 +6,7 @@ cufault ctl: changes the rules of a running process. Both write a file of rules,
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import http.client
 import json
 import os
@@ -20,7 +21,7 @@ import threading
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple, Optional
 from xml.sax.saxutils import quoteattr
@@ -33,7 +34,8 @@ from asked import Asked, Refused, did_you_mean, one_line
 Rule = dict[str, Any]
 OK = {"ends", "recovers", "says so"}
 PAUSE, SETTLED, GRACE, EXIT_INTERRUPTED = 0.2, 5.0, 3.0, 130  # seconds: between looks; right answers for so long; for SIGTERM
-LARGE = 16 << 20  # bytes of the injector's log
+WARM = 0.6  # seconds: between the first probes, so that a time in seconds in their answers changes
+LARGE, LARGEST = 16 << 20, 1 << 20  # bytes: of the injector's log; of an answer
 WORK = ("cuLaunch*", "cuGraphLaunch", "cuMemcpy*", "cuMemset*", "cuMemAlloc*")  # who calls these uses a GPU
 LIBRARIES = ("cublasLt", "cublas", "cudnn", "cusolver", "nccl", "nvml", "cuda")  # names begin so; the last one is cudart
 NOBODY = 2**31 - 1  # a process ID that there is not
@@ -108,6 +110,17 @@ def write_rules(file: Path, rules: Iterable[Rule]) -> None:
     new.replace(file)
 
 
+@contextlib.contextmanager
+def one_writer(file: Path) -> Iterator[None]:
+    """Another ctl waits: it would write back the rules that it has read."""
+    folder = os.open(file.parent, os.O_RDONLY)
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(folder)
+
+
 def check(asked_for: Asked, rules: list[Rule], scratch: Path, more: Iterable[str] = ()) -> None:
     """Throws where the injector refuses one."""
     write_rules(scratch / "checked.json", rules)
@@ -122,6 +135,10 @@ def environment_of(pid: int) -> dict[str, str]:
     except OSError:
         return {}
     return dict(word.split("=", 1) for word in each if "=" in word)
+
+
+def is_url(said: str) -> bool:
+    return said.startswith(("http://", "https://"))
 
 
 def rank_of(pid: int) -> Optional[int]:
@@ -155,7 +172,9 @@ def fetch(url: str, data: Optional[bytes], seconds: float, stop: int) -> Answer:
     def ask() -> None:
         try:
             with opener.open(urllib.request.Request(url, data, {"Content-Type": "application/json"} if data else {}), timeout=2 * seconds) as reply:
-                told.put(Answer(reply.status, reply.read(1 << 20), f"HTTP {reply.status}"))
+                body = reply.read(LARGEST)
+                whole = not reply.length or len(body) == LARGEST
+                told.put(Answer(reply.status, body, f"HTTP {reply.status}") if whole else Answer(0, b"", "the answer broke off"))
         except urllib.error.HTTPError as error:
             told.put(Answer(error.code, b"", f"HTTP {error.code}"))
         except (OSError, http.client.HTTPException, ValueError) as error:
@@ -172,6 +191,19 @@ def fetch(url: str, data: Optional[bytes], seconds: float, stop: int) -> Answer:
     return Answer(0, b"", f"no answer within {seconds:g} s")
 
 
+def names_in(body: bytes) -> list[str]:
+    """Of a JSON object: they stay where its values differ from answer to answer."""
+    with contextlib.suppress(ValueError, RecursionError):
+        return sorted(told) if isinstance(told := json.loads(body), dict) else []
+    return []
+
+
+def difference(was: bytes, now: bytes) -> str:
+    at = next((i for i, (a, b) in enumerate(zip(was, now)) if a != b), min(len(was), len(now)))
+    is_now, was_then = (one_line(each[max(0, at - 20) : at + 40].decode(errors="replace")) for each in (now, was))
+    return f"'{is_now}' in place of '{was_then}'"
+
+
 class Drill:
     def __init__(self, asked_for: Asked, scratch: Path, stop: int):
         options = self.options = asked_for.options
@@ -181,9 +213,9 @@ class Drill:
             raise Refused(f"say what fails: --as NAME, or --fail; names are {', '.join([*PRESETS, *BY_XID])}")
         self.probe, self.health, self.ready = options["probe"], options.get("health", ""), options.get("after-ready", "")
         for url in filter(None, (self.probe, self.health)):
-            if not url.startswith(("http://", "https://")):
+            if not is_url(url):
                 raise Refused(f"{one_line(url)}: is no http:// or https:// address")
-        if not self.health and self.ready.startswith("http"):
+        if not self.health and is_url(self.ready):
             self.health = self.ready
         try:
             self.pattern, self.wanted = (re.compile(options.get(name, "").encode()) for name in ("after-ready", "answer"))
@@ -197,6 +229,8 @@ class Drill:
         self.began, self.read_to, self.is_ready, self.last_line = time.monotonic(), 0, threading.Event(), b""
         self.users: dict[int, None] = {}  # processes that called the driver, in their order
         self.struck, self.acts = 0.0, 0  # when; how often
+        self.worked, self.untouched, self.looks = False, "", 0
+        self.in_effect: list[Rule] = []
 
     def drawn_ranks(self) -> list[int]:
         if not (said := self.options.get("ranks")):
@@ -213,11 +247,26 @@ class Drill:
 
     def start(self) -> None:
         processes.adopt_orphans()
-        # Rules of nobody: what intercepts the libraries that they name is preloaded for these.
-        write_rules(self.file, [*({"function": each, "log": True, "hits": 1} for each in WORK), *({**rule, "pid": NOBODY} for rule in self.rules)])
+        self.put([{**rule, "pid": NOBODY} for rule in self.rules])  # what intercepts the libraries that they name is preloaded for these
         words: list[str | Path] = [self.asked.file("program"), "inject", "--require", "0", "--rules", self.file, "--log", self.log]
         self.process = subprocess.Popen([*words, "--", *self.asked.behind], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True)
         threading.Thread(target=self.pass_on, daemon=True).start()
+
+    def put(self, rules: list[Rule]) -> None:
+        """These rules into effect. The first work of each process on a GPU from now on is told."""
+        self.in_effect, self.worked, self.looks = rules, False, self.looks + 1
+        write_rules(self.file, [*({"function": each, "log": True, "hits": 1, "seed": self.looks} for each in WORK), *rules])
+
+    def works(self) -> bool:
+        """Whether a GPU works while --probe is asked: a right answer can come from a cache."""
+        self.read_log()
+        self.put(self.in_effect)
+        deadline = time.monotonic() + SETTLED
+        while not self.worked and time.monotonic() < deadline:
+            self.ask()
+            processes.wait(self.stop, PAUSE)  # a process takes the rules within it
+            self.read_log()
+        return self.worked
 
     def pass_on(self) -> None:
         """What the program says, to standard error."""
@@ -245,11 +294,18 @@ class Drill:
 
     def exit_of_leader(self) -> str:
         code = self.process.poll()
-        return "" if code is None else f"exit {code}" if code >= 0 else signal.Signals(-code).name
+        return "" if code is None else processes.how(code)
+
+    def exit_of(self, pid: int) -> str:
+        """Of one that became ours when what started it ended."""
+        with contextlib.suppress(ChildProcessError):
+            if ended := os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT):
+                return processes.how(ended.si_status if ended.si_code == os.CLD_EXITED else -ended.si_status)
+        return "it ended"
 
     def end(self) -> None:
         for pid in self.living():
-            with contextlib.suppress(ProcessLookupError):
+            with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(pid, signal.SIGTERM)
         deadline = time.monotonic() + GRACE
         while (left := self.living()) and time.monotonic() < deadline:
@@ -261,8 +317,9 @@ class Drill:
         """Who called the driver, and what acted."""
         try:
             with self.log.open("rb") as lines:
+                self.read_to = max(self.read_to, lines.seek(0, os.SEEK_END) - LARGE)
                 lines.seek(self.read_to)
-                new = lines.read().rpartition(b"\n")[0] + b"\n"
+                new = lines.read(LARGE).rpartition(b"\n")[0] + b"\n"
         except OSError:
             return
         self.read_to += len(new) if len(new) > 1 else 0
@@ -277,6 +334,9 @@ class Drill:
             event, pid = told.get("event"), told.get("pid", 0)
             if event == "call":
                 self.users[pid] = None
+                self.worked |= told.get("result") == "CUDA_SUCCESS"
+            elif event == "not injected":
+                self.untouched = f"; {one_line(str(told.get('function')))} was left alone: {one_line(str(told.get('because')))}"
             elif event in ("injected", "sticky") and self.pids:
                 self.struck, self.acts = self.struck or time.monotonic(), self.acts + 1
 
@@ -284,13 +344,13 @@ class Drill:
 
     def become_ready(self) -> None:
         """Throws where it does not. Then `right` is what an answer is compared with."""
-        deadline, url = time.monotonic() + self.limit, self.ready.startswith("http")
+        deadline, url = time.monotonic() + self.limit, is_url(self.ready)
         last, answers = Answer(0, b"", "it was not asked"), list[Answer]()
         while len(answers) < 3:
             self.refuse_end(self.living(), "it was ready")
             if time.monotonic() > deadline:
                 is_asked = self.probe if not self.ready or self.is_ready.is_set() else self.ready if url else ""
-                what = f"{is_asked}: {last.said}" if is_asked else f"it did not print {self.ready}"
+                what = f"{is_asked}: {last.said}" if is_asked else f"it did not print {self.ready} (some programs keep what they print to a pipe, as Python without -u)"
                 raise Refused(f"not ready within {self.limit:g} s: {one_line(what)}")
             if url and not self.is_ready.is_set():
                 last = fetch(self.ready, None, self.of_probe, self.stop)
@@ -300,14 +360,12 @@ class Drill:
                 last = self.ask()
                 good = last.good and self.wanted.search(last.body)
                 answers = [*answers, last] if good else []
-                if good:
-                    continue
-                last = last if not last.good else last._replace(said="no answer that --answer asks for")
-            processes.wait(self.stop, PAUSE)
+                last = last if good or not last.good else last._replace(said="no answer that --answer asks for")
+            processes.wait(self.stop, WARM if answers else PAUSE)
         if "after" in self.options:
             processes.wait(self.stop, float(self.options["after"]))
         self.is_exact = "answer" not in self.options and len({answer.body for answer in answers}) == 1
-        self.right = answers[0].body
+        self.right, self.names = answers[0].body, [names_in(answer.body) for answer in answers]
         self.seen.update(ready_s=self.since(), answers="pattern" if "answer" in self.options else "equal" if self.is_exact else "vary")
 
     def refuse_end(self, living: list[int], before: str) -> None:
@@ -320,12 +378,11 @@ class Drill:
         return fetch(self.probe, data.encode() if data is not None else None, self.of_probe, self.stop)
 
     def arm(self) -> None:
-        self.read_log()
-        living = self.living()
+        worked, living = self.works(), self.living()
         self.refuse_end(living, "calls were to fail")
         users = [pid for pid in self.users if pid in living]
-        if not users:
-            raise Refused("no process of the program called the driver before the fault: does the probe use the GPU, and is the injector loaded (not setuid, LD_PRELOAD kept)?")
+        if not users or not worked:
+            raise Refused("no process of the program called the driver while --probe was asked: does that need the GPU, or is it answered from a cache, and is the injector loaded (not setuid, LD_PRELOAD kept)?")
         if self.ranks:
             of = {rank_of(pid): pid for pid in users}
             if missing := [rank for rank in self.ranks if rank not in of]:
@@ -337,7 +394,7 @@ class Drill:
         self.seen["processes"] = [{"pid": pid, "program": name_of(pid), **({"rank": rank} if (rank := rank_of(pid)) is not None else {})} for pid in users]
         self.leads = self.process.poll() is None
         now = time.time()  # what such a process becomes later, and what it starts, is not hit
-        write_rules(self.file, [{**rule, "pid": pid, "began_before": now} for pid in self.pids for rule in self.rules] + self.preset.later)
+        self.put([{**rule, "pid": pid, "began_before": now} for pid in self.pids for rule in self.rules] + self.preset.later)
         self.armed = time.monotonic()
         self.seen["armed_s"] = self.since()
 
@@ -346,7 +403,8 @@ class Drill:
         answer = self.ask()
         kind = "none"
         if answer.good:
-            kind = "right" if (answer.body == self.right if self.is_exact else self.wanted.search(answer.body)) else "wrong"
+            as_before = answer.body == self.right if self.is_exact else self.wanted.search(answer.body) and ("answer" in self.options or names_in(answer.body) in self.names)
+            kind, self.differs = ("right", "") if as_before else ("wrong", difference(self.right, answer.body))
         health = fetch(self.health, None, self.of_probe, self.stop) if self.health else None
         now = {"answer": kind, "probe": answer.said, **({"health": health.said} if health else {})}
         if not self.seen["timeline"] or {name: self.seen["timeline"][-1].get(name) for name in now} != now:
@@ -354,42 +412,45 @@ class Drill:
         return kind, health is None or health.good
 
     def verdict(self) -> tuple[str, str]:
-        limit = self.of_exit
-        deadline, settled = self.armed + limit, min(SETTLED, limit / 3)
-        bad, kind, healthy, failed = self.armed, "none", False, 0
+        limit, settled = self.of_exit, min(SETTLED, self.of_exit / 3)
+        right_since, probes, failed = 0.0, 0, 0
         while True:
             kind, healthy = self.look()
-            self.read_log()
-            now, living, ended = time.monotonic(), self.living(), self.exit_of_leader()
+            living, ended = self.living(), self.exit_of_leader()
+            self.read_log()  # behind the look at processes: one that ended has told what made it fail
+            now, began = time.monotonic(), self.struck or self.armed
             if ended and "exit" not in self.seen and (self.leads or not living):
-                self.seen["exit"] = {"how": ended, "s": round(now - self.armed, 2)}
-            if kind != "right" or not healthy or not self.struck:
-                bad = now
-            failed = failed + 1 if kind == "none" else 0
+                self.seen["exit"] = {"how": ended if self.leads else self.exit_of(self.pids[0]), "s": round(now - began, 2)}
             if kind == "wrong" and self.struck:
-                return "wrong answers", "an answer with HTTP 2xx differs from those before the fault"
+                return "wrong answers", f"HTTP 2xx, and {self.differs}"
+            if kind == "wrong" and self.is_exact:  # by itself: a time that changes seldom
+                self.is_exact, self.seen["answers"] = False, "vary"
+            probes, failed = (probes + 1, failed + (kind == "none")) if self.struck else (0, 0)
+            is_right = bool(kind == "right" and healthy and self.struck)
+            right_since = (right_since or now) if is_right else 0.0
             if not self.struck:
                 self.refuse_end(living, "anything failed")
             if not living:
-                return "ends", f"{ended} after {now - self.armed:.1f} s"
-            if kind == "right" and healthy and self.struck and now - bad >= settled:
-                return "recovers", f"right answers for {now - bad:.1f} s"
-            # A right answer at the end is no recovery yet: a fault that comes and goes shows within the time that one takes.
-            if now >= deadline and (kind != "right" or not healthy or now >= deadline + settled):
+                return "ends", f"{self.seen['exit']['how']} after {now - began:.1f} s"
+            if is_right and now - right_since >= settled:
+                if not self.works():
+                    raise Refused("the answers are right, and no call that works on a GPU succeeds: they come from a cache, or from the CPU; ask --probe what needs the GPU")
+                return "recovers", f"right answers for {now - right_since:.1f} s"
+            if now >= began + limit and not is_right:  # a right answer at the end is no recovery yet: it has to last
                 break
             processes.wait(self.stop, PAUSE)
         if not self.struck:
-            raise Refused(f"nothing failed within {limit:g} s: the processes that were hit made no call that the rules are for")
+            raise Refused(f"nothing failed within {limit:g} s: the processes that were hit made no call that the rules are for{self.untouched}")
         if "exit" in self.seen and kind != "right":
             return "ends", f"{self.seen['exit']['how']} after {self.seen['exit']['s']:.1f} s; {text.plural(len(living), 'process')} stayed"
         if not healthy:
             return "says so", f"alive, and {self.health} answers {self.seen['timeline'][-1]['health']}"
-        if kind == "right":
-            return "recovers", "the last answer is right"
         says = f"{self.health} answers {self.seen['timeline'][-1]['health']}" if self.health else "there is no --health"
-        return "zombie", f"after {limit:g} s it lives, {says}, and the last {failed} probes failed: {self.seen['timeline'][-1]['probe']}"
+        return "zombie", f"after {limit:g} s it lives, {says}, and {failed} of {text.plural(probes, 'probe')} failed, the last: {self.seen['timeline'][-1]['probe']}"
 
     def run(self) -> tuple[str, str]:
+        if self.ask().good:
+            raise Refused(f"{self.probe} answers before the program is started: end what answers, or take another port")
         self.start()
         try:
             self.become_ready()
@@ -408,30 +469,35 @@ def drill(asked_for: Asked, stop: int) -> int:
         inner = f"<{kind} message={quoteattr(why)}/>" if kind else ""
         case = f'<testcase classname="cufault.drill" name={quoteattr(name)}>{inner}</testcase>'
         if "junit" in options:
-            Path(options["junit"]).write_text(f'<?xml version="1.0" encoding="UTF-8"?>\n<testsuites {counts}><testsuite name="cufault.drill" {counts}>{case}</testsuite></testsuites>\n')
+            try:
+                Path(options["junit"]).write_text(f'<?xml version="1.0" encoding="UTF-8"?>\n<testsuites {counts}><testsuite name="cufault.drill" {counts}>{case}</testsuite></testsuites>\n')
+            except OSError as error:
+                raise Refused(f"--junit {one_line(options['junit'])}: {error.strerror}") from None
 
+    junit("error", "it was killed")  # before anything is started: can it be written?
     try:
         with tempfile.TemporaryDirectory(prefix="cufault-drill-") as folder:
             one = Drill(asked_for, Path(folder), stop)
             verdict, why = one.run()
     except processes.Interrupted:
-        raise Refused("interrupted; nothing of the program is left", EXIT_INTERRUPTED) from None
+        junit("error", why := "interrupted; nothing of the program is left")
+        raise Refused(why, EXIT_INTERRUPTED) from None
     except Refused as error:
         junit("error", str(error))
         raise
     code = 0 if verdict in OK else 1
-    junit("" if code == 0 else "failure", f"{verdict}: {why}")
     if asked_for.json:
         told = {"schema": 1, "as": name, "xid": one.preset.xid or None, "what": one.preset.what, "command": shlex.join(asked_for.behind), "ranks": one.ranks}
         text.print_json({**told, **one.seen, "acts": one.acts, "verdict": verdict, "why": why, "exit_code": code})
-        return code
-    xid = f" (Xid {one.preset.xid})" if one.preset.xid else ""
-    hit = ", ".join(f"{each['program']} {each['pid']}" + (f" of rank {each['rank']}" if "rank" in each else "") for each in one.seen["processes"])
-    asked_for.out.print(f"{name}{xid}: {one.preset.what}")
-    asked_for.out.print(f"ready after {one.seen['ready_s']:.1f} s; then calls failed in {hit}")
-    if one.seen["answers"] == "vary":
-        asked_for.out.print("answers before the fault differ: only their status was judged, unless --answer says what is right")
-    asked_for.out.print(f"{verdict}: {why}")
+    else:
+        xid = f" (Xid {one.preset.xid})" if one.preset.xid else ""
+        hit = ", ".join(f"{each['program']} {each['pid']}" + (f" of rank {each['rank']}" if "rank" in each else "") for each in one.seen["processes"])
+        asked_for.out.print(f"{name}{xid}: {one.preset.what}")
+        asked_for.out.print(f"ready after {one.seen['ready_s']:.1f} s; then calls failed in {hit}")
+        if one.seen["answers"] == "vary":
+            asked_for.out.print("answers without a fault differ: only their status and the names in their JSON were judged; --answer says what is right")
+        asked_for.out.print(f"{verdict}: {why}")
+    junit("" if code == 0 else "failure", f"{verdict}: {why}")
     return code
 
 
@@ -441,8 +507,10 @@ def ctl(asked_for: Asked) -> int:
     variables = environment_of(pid)
     if not pid or not variables:
         raise Refused(f"{one_line(' '.join(asked_for.names))}: there is no such process, or it is of another user")
-    file = Path(variables.get("CUFAULT_RULES") or ".")
-    if file.is_dir() or "libcufault" not in variables.get("LD_PRELOAD", ""):
+    file = Path(os.path.realpath(f"/proc/{pid}/cwd"), variables.get("CUFAULT_RULES", ""))
+    if not file.is_file() or "libcufault" not in variables.get("LD_PRELOAD", ""):
+        if name_of(pid) == asked_for.file("program").name:
+            raise Refused(f"process {pid} is cufault: name the process that it started, or start that by cufault inject --require 0, which becomes it")
         raise Refused(f"process {pid} has no file of rules: start it under cufault inject --rules FILE, whose FILE may hold {{\"rules\": []}}")
     rules, _ = rules_asked_for(options)
     rules += read_rules(Path(options["rules"])) if "rules" in options else []
@@ -450,10 +518,10 @@ def ctl(asked_for: Asked) -> int:
         raise Refused("say what fails (--as, --fail or --rules), or --clear")
     if missing := [each for each in map(library_of, rules) if each and f"libcufault_{each}.so" not in variables["LD_PRELOAD"]]:
         raise Refused(f"process {pid} cannot be told to fail functions of {missing[0]}: start it under cufault inject --library {missing[0]}")
-    kept = [rule for rule in read_rules(file) if rule.get("pid") != pid]
-    with tempfile.TemporaryDirectory(prefix="cufault-ctl-") as folder:
+    with tempfile.TemporaryDirectory(prefix="cufault-ctl-") as folder, one_writer(file):
+        kept = [rule for rule in read_rules(file) if rule.get("pid") != pid]
         check(asked_for, new := kept + [{**rule, "pid": pid} for rule in rules], Path(folder), ["--shared-gpu"] if options.get("shared-gpu") else [])
-    write_rules(file, new)
+        write_rules(file, new)
     asked_for.out.print(f"{text.plural(len(rules), 'rule')} for process {pid}, in {file}")
     return 0
 

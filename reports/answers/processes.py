@@ -42,6 +42,11 @@ class Ended(NamedTuple):
         return f"it said: {one_line(lines[-1])}" if lines else "it printed nothing on standard error"
 
 
+def how(code: int) -> str:
+    """A process ended, by its return code as of subprocess."""
+    return f"exit {code}" if code >= 0 else signal.Signals(-code).name if -code < 32 else f"signal {-code}"
+
+
 class _Kept:
     """The first and the last half of what a stream says."""
 
@@ -99,7 +104,7 @@ def run(argv: Sequence[str | Path], timeout: float, stop: int, changes: Mapping[
     """In a process group of its own, with nothing on standard input. None of what this process started is left. `changes` of the environment: an empty value unsets. Throws Interrupted where `stop` can be read."""
     adopt_orphans()
     environment = {name: value for name, value in {**os.environ, **changes}.items() if value or name not in changes}
-    how, deadline, stops = "", time.monotonic() + timeout, [stop] if stop >= 0 else []
+    by, deadline, stops = "", time.monotonic() + timeout, [stop] if stop >= 0 else []
     try:
         process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment, start_new_session=True)
     except OSError as error:
@@ -127,15 +132,15 @@ def run(argv: Sequence[str | Path], timeout: float, stop: int, changes: Mapping[
                 if stop in ready:
                     raise Interrupted
                 if time.monotonic() >= deadline:
-                    how = "its timeout"
+                    by = "its timeout"
                     break
         finally:
             end_tree(process)
         take(list(streams))  # nobody of them writes any more
         code = process.returncode
         out, err = (kept.all() for kept in streams.values())
-    how = how or (f"exit {code}" if code >= 0 else signal.Signals(-code).name if -code < 32 else f"signal {-code}")
-    return Ended(how, code if how.startswith("exit") else -1, out, err)
+    by = by or how(code)
+    return Ended(by, code if by.startswith("exit") else -1, out, err)
 
 
 def in_child(work: Callable[[int], int]) -> int:

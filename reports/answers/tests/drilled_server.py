@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """usage: drilled_server.py PORT WHAT_IT_DOES...
 
-What cufault drill is tried on: GET /work multiplies on the GPU and answers the product, GET /health says how it is. By default with the stand-ins of the injector's tests; `torch`: with PyTorch.
+What cufault drill is tried on: /work and all else multiplies on the GPU and answers the product, a path with "health" says how it is. By default with the stand-ins of the injector's tests; `torch`: with PyTorch.
 
   exits       ends where its GPU fails
   unhealthy   goes on, and /health says 503 then
@@ -14,7 +14,15 @@ What cufault drill is tried on: GET /work multiplies on the GPU and answers the 
   deaf        ignores SIGTERM
   never       /health says 503 from the beginning
   hangs       no request to /work is ever answered
-  varies      each answer is another"""
+  varies      each answer is another
+  clock       the answer has the second
+  json        the answer is JSON with a number of its own, and an error is JSON with status 200
+  breaks      ends within an answer
+  caches      /work is computed once
+  beats       multiplies by itself, too, ten times a second
+  forks       two processes answer, and one that ends is started anew
+  closes      closes the files that it did not open itself"""
+import contextlib
 import ctypes
 import http.server
 import itertools
@@ -62,24 +70,38 @@ class Torch:
 
 def serve(port, does):
     well, numbers, lock = ['never' not in does], itertools.count(), threading.Lock()
-    gpu = Torch() if 'torch' in does else Stand_ins()
+    kept = []
 
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_GET(self):
             code, text = (200 if well[0] else 503), 'health'
-            if self.path == '/work':
+            if 'health' not in self.path:
                 code, text = self.work()
             self.send_response(code)
             self.end_headers()
             self.wfile.write(text.encode())
 
+        def do_POST(self):
+            self.rfile.read(int(self.headers['Content-Length']))
+            self.do_GET()
+
         def work(self):
             if 'hangs' in does:
                 time.sleep(1000)
+            if 'caches' in does and kept:
+                return 200, kept[0]
             try:
                 with lock:
-                    return 200, f'{gpu.product()}' + (f' {next(numbers)}' if 'varies' in does else '')
+                    said = f'{gpu.product()}'
+                kept.append(said)
+                said += (f' {next(numbers)}' if 'varies' in does else '') + (f' {int(time.time())}' if 'clock' in does else '')
+                return 200, f'{{"text": {said}, "id": {next(numbers)}}}' if 'json' in does else said
             except RuntimeError as error:
+                if 'breaks' in does:
+                    self.wfile.write(b'HTTP/1.0 200 OK\r\nContent-Length: 100\r\n\r\n4')
+                    os._exit(3)
+                if 'json' in does and 'exits' not in does:
+                    return 200, '{"error": "the GPU failed"}'
                 print(error, file=sys.stderr, flush=True)
                 if 'exits' in does:
                     os._exit(3)
@@ -92,8 +114,32 @@ def serve(port, does):
             pass
 
     with http.server.ThreadingHTTPServer(('127.0.0.1', port), Handler) as server:
+        if 'forks' in does:
+            become_worker()
+        gpu = Torch() if 'torch' in does else Stand_ins()
+        if 'closes' in does:
+            os.closerange(3, server.fileno())
+            os.closerange(server.fileno() + 1, 1024)
+        if 'beats' in does:
+            threading.Thread(target=beat, args=[gpu, lock], daemon=True).start()
         print('serves', flush=True)
         server.serve_forever()
+
+
+def become_worker():
+    """One of two; who called this starts another for each that ends, and never comes back."""
+    started = 0
+    while os.fork():
+        started += 1
+        if started >= 2:
+            os.wait()
+
+
+def beat(gpu, lock):
+    while True:
+        with lock, contextlib.suppress(RuntimeError):
+            gpu.product()
+        time.sleep(0.1)
 
 
 def main():
