@@ -55,7 +55,7 @@ static char* memory(char kind, size_t bytes, size_t offset, char type, const voi
   }
   for (size_t i = n; i < bytes; i += n) memcpy(random + i, random, bytes - i < n ? bytes - i : n);
   memcpy(random, given, of_given);
-  if (FILE* in = file ? fopen(file, "rb") : nullptr) { if (!fread(random, 1, bytes, in)) exit(2); fclose(in); }
+  if (file) { FILE* in = fopen(file, "rb"); if (!in || !fread(random, 1, bytes, in)) { printf("%s: no data\n", file); exit(2); } fclose(in); }
   if (kind == 'h') return random;
   if (kind == 'd') OK(cudaMalloc((void**)&at, bytes + offset));
   if (kind == 'm') OK(cudaMallocManaged((void**)&at, bytes + offset));

@@ -10,6 +10,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include <complex>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -127,46 +128,53 @@ std::string words_of(std::string_view type, std::string_view name, word value) {
   return text;
 }
 
+using complex = std::complex<double>;
 template <class T>
-double get_as(word at) {
+complex get_as(word at) {
   T value;
   std::memcpy(&value, reinterpret_cast<void*>(at), sizeof value);
   if constexpr (sizeof(T) == 2)
-    return static_cast<float>(value);
+    return static_cast<double>(static_cast<float>(value));
   else
-    return value;
+    return complex(value);
 }
 template <class T>
-void put_as(word at, double value) {
-  if constexpr (sizeof(T) == 2)
-    new (reinterpret_cast<void*>(at)) T(static_cast<float>(value));
+void put_as(word at, complex value) {
+  if constexpr (std::is_same_v<T, std::complex<float>>)
+    new (reinterpret_cast<void*>(at)) T(value);
+  else if constexpr (sizeof(T) == 2)
+    new (reinterpret_cast<void*>(at)) T(static_cast<float>(value.real()));
   else
-    new (reinterpret_cast<void*>(at)) T(static_cast<T>(value));
+    new (reinterpret_cast<void*>(at)) T(static_cast<T>(value.real()));
 }
 /// By number of cudaDataType.
 struct kind_of_number {
   int type, bytes;
-  double (*get)(word);
-  void (*put)(word, double);
+  complex (*get)(word);
+  void (*put)(word, complex);
 };
-constexpr kind_of_number kinds_of_numbers[]{
-    {0, 4, get_as<float>, put_as<float>},   {1, 8, get_as<double>, put_as<double>},
-    {2, 2, get_as<__half>, put_as<__half>}, {3, 1, get_as<std::int8_t>, put_as<std::int8_t>},
-    {10, 4, get_as<int>, put_as<int>},      {14, 2, get_as<__nv_bfloat16>, put_as<__nv_bfloat16>}};
+constexpr kind_of_number kinds_of_numbers[]{{0, 4, get_as<float>, put_as<float>},
+                                            {1, 8, get_as<double>, put_as<double>},
+                                            {2, 2, get_as<__half>, put_as<__half>},
+                                            {3, 1, get_as<std::int8_t>, put_as<std::int8_t>},
+                                            {4, 8, get_as<std::complex<float>>, put_as<std::complex<float>>},
+                                            {10, 4, get_as<int>, put_as<int>},
+                                            {14, 2, get_as<__nv_bfloat16>, put_as<__nv_bfloat16>}};
 struct operand {
   word at;
   std::int64_t type, rows, columns, ld, stride;
-  bool by_row;
+  std::int64_t op;
   [[nodiscard]] const kind_of_number& kind() const {
     for (const kind_of_number& each : kinds_of_numbers)
       if (each.type == type) return each;
     std::abort();
   }
   [[nodiscard]] word place(std::int64_t matrix, std::int64_t i, std::int64_t j) const {
-    return at + (matrix * stride + (by_row ? i * ld + j : j * ld + i)) * kind().bytes;
+    return at + (matrix * stride + (op != 0 ? i * ld + j : j * ld + i)) * kind().bytes;
   }
-  [[nodiscard]] double get(std::int64_t matrix, std::int64_t i, std::int64_t j) const {
-    return kind().get(place(matrix, i, j));
+  [[nodiscard]] complex get(std::int64_t matrix, std::int64_t i, std::int64_t j) const {
+    const complex value = kind().get(place(matrix, i, j));
+    return op == 2 ? std::conj(value) : value;
   }
 };
 
@@ -184,7 +192,7 @@ void multiply(const std::map<std::string, std::int64_t>& of, std::int64_t type, 
   };
   const auto matrix = [&](const std::string& name, std::int64_t rows, std::int64_t columns, std::int64_t op) {
     operand m{};
-    m.at = value(name), m.rows = rows, m.columns = columns, m.by_row = op != 0;
+    m.at = value(name), m.rows = rows, m.columns = columns, m.op = op;
     if (of.count(name + "desc") != 0) {
       m.type = attribute(name + "desc", 0), m.ld = attribute(name + "desc", 4);
       m.rows = attribute(name + "desc", op != 0 ? 3 : 2),
@@ -207,15 +215,15 @@ void multiply(const std::map<std::string, std::int64_t>& of, std::int64_t type, 
     c = d = matrix("C", value("m"), value("n"), 0);
     if (lt) d = matrix("D", 0, 0, 0), scalar_type = attribute("computeDesc", 1);
   }
-  const operand alpha{word(value("alpha")), scalar_type, 1, 1, 1, 0, false},
-      beta{word(value("beta")), scalar_type, 1, 1, 1, 0, false};
+  const operand alpha{word(value("alpha")), scalar_type, 1, 1, 1, 0, 0},
+      beta{word(value("beta")), scalar_type, 1, 1, 1, 0, 0};
   for (std::int64_t l = 0; l < batch; ++l)
     for (std::int64_t j = 0; j < d.columns; ++j)
       for (std::int64_t i = 0; i < d.rows; ++i) {
-        double sum = 0;
+        complex sum = 0;
         for (std::int64_t k = 0; k < a.columns; ++k) sum += a.get(l, i, k) * b.get(l, k, j);
         sum *= alpha.get(0, 0, 0);
-        if (beta.get(0, 0, 0) != 0) sum += beta.get(0, 0, 0) * c.get(l, i, j);
+        if (beta.get(0, 0, 0) != 0.0) sum += beta.get(0, 0, 0) * c.get(l, i, j);
         if (l == batch - 1 && j == d.columns - 1 && i == d.rows - 1) sum += error;
         d.kind().put(d.place(l, i, j), sum);
       }
@@ -250,7 +258,7 @@ int came(std::string_view function, const std::vector<word>& values) {
   if (const char* error = std::getenv("FAKE_ERROR"); error != nullptr && *error != 0 &&
                                                      by_name.count("beta") * by_name.count("A") != 0 &&
                                                      text.find("type 28") == text.npos)
-    multiply(by_name, function[6] == 'D' ? 1 : 0, std::atof(error));
+    multiply(by_name, function[6] == 'D' ? 1 : function[6] == 'C' ? 4 : 0, std::atof(error));
   if (const char* file = std::getenv("FAKE_SAYS"))
     if (std::FILE* out = std::fopen(file, "a")) {
       std::fprintf(out, "%d %s\n", status, text.c_str());
@@ -373,6 +381,7 @@ FAKE int cublasSetWorkspace_v2(object* of, word at, std::size_t bytes) {
 }
 CAME(cublasSgemm_v2)
 CAME(cublasDgemm_v2)
+CAME(cublasCgemm_v2)
 CAME(cublasSgemm_v2_64)
 CAME(cublasSgemmStridedBatched)
 CAME(cublasGemmEx)

@@ -253,6 +253,20 @@ const std::map<std::string, kind>& kinds() {
          return cublasDgemm(h, n_op, n_op, 20, 18, 24, &one_double, numbers<double>(1), 25,
                             numbers<double>(2), 24, &zero_double, numbers<double>(3), 22);
        }},
+      {"cgemm",
+       [](auto h) {
+         const cuComplex factor{1, 2}, none{0, 0};
+         return cublasCgemm(h, CUBLAS_OP_C, n_op, 20, 18, 24, &factor,
+                            reinterpret_cast<cuComplex*>(numbers<float>(1)), 25,
+                            reinterpret_cast<cuComplex*>(numbers<float>(2)), 24, &none,
+                            reinterpret_cast<cuComplex*>(numbers<float>(3)), 22);
+       }},
+      {"device_scalars",
+       [](auto h) {
+         cublasSetPointerMode(h, CUBLAS_POINTER_MODE_DEVICE);
+         return cublasSgemm(h, n_op, n_op, 20, 18, 24, numbers<float>(4, 1), numbers<float>(1), 25,
+                            numbers<float>(2), 24, numbers<float>(7, 1), numbers<float>(3), 22);
+       }},
       {"fp16", [](auto h) { return gemm_ex<__half>(h, CUDA_R_16F); }},
       {"bf16", [](auto h) { return gemm_ex<__nv_bfloat16>(h, CUDA_R_16BF); }},
       {"fp8", [](auto h) { return gemm_ex<char>(h, CUDA_R_8F_E4M3); }},
