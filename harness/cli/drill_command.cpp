@@ -15,13 +15,6 @@ CLI::Option* add_time(CLI::App* command, const char* name, const char* what, con
   return time;
 }
 
-void add_faults(CLI::App* command) {
-  add_passed_on(command, "--as", "a fault by name or Xid: see below")->type_name("NAME");
-  add_passed_on<texts>(command, "--fail",
-                       "FUNCTION[:N[+]|:PATTERN]=CODE, as of cufault inject; may be given again")
-      ->type_name("TEXT");
-}
-
 constexpr const char* about_faults =
     "Names: exception (Xid 13), illegal_address (31), stopped (43), ecc (48), nvlink (74), off_the_bus (79), "
     "contained (94), uncontained (95): every call in the context returns the code. out_of_memory: every "
@@ -30,27 +23,37 @@ constexpr const char* about_faults =
     "No GPU is made to fail: rules answer the calls. What a GPU returns behind an Xid is recorded for faults "
     "of a kernel alone; the other codes are chosen by their words in cuda.h.\n";
 
-void add_drill(command_line& line) {
+/// `line_of` tells whether the reader gets the command behind --, or throws usage_error.
+CLI::App* add_fault_command(command_line& line, const char* name, const char* what, const char* about,
+                            std::function<const command_line*(const CLI::App&)> line_of) {
   const auto app = std::make_shared<CLI::App*>();
+  *app = line.command(name, what, std::string(about_faults) + about,
+                      [app, line_of = std::move(line_of)] { return answer("drill", **app, line_of(**app)); });
+  add_passed_on(*app, "--as", "a fault by name or Xid: see below")->type_name("NAME");
+  add_passed_on<texts>(*app, "--fail",
+                       "FUNCTION[:N[+]|:PATTERN]=CODE, as of cufault inject; may be given again")
+      ->type_name("TEXT");
+  return *app;
+}
+
+void add_drill(command_line& line) {
   const std::string example =
       "cufault drill --as illegal_address --after-ready http://127.0.0.1:8000/health --probe "
       "http://127.0.0.1:8000/work -- ./server";
-  CLI::App* const drill = *app = line.command(
-      "drill", "See if a server whose GPU fails ends, or lives as a zombie",
-      std::string(about_faults) +
-          "The server runs under cufault inject. When three probes were answered, calls fail in the process "
-          "that uses the GPU, and not in what it starts later. At the end none of its processes is left.\n"
-          "ends: its first process ended. recovers: right answers for 5 s. says so: --health is not 2xx. "
-          "zombie: it lives, --health is 2xx or there is none, and probes fail. wrong answers: 2xx, and "
-          "another answer than before.\n"
-          "Exit codes: 0 it ends, recovers or says so; 1 zombie or wrong answers; 2 it could not be drilled: "
-          "wrong use, never ready, or nothing failed; 130 interrupted.",
-      [app, &line, example] {
+  CLI::App* const drill = add_fault_command(
+      line, "drill", "See if a server whose GPU fails ends, or lives as a zombie",
+      "The server runs under cufault inject. When three probes were answered, calls fail in the process "
+      "that uses the GPU, and not in what it starts later. At the end none of its processes is left.\n"
+      "ends: its first process ended. recovers: right answers for 5 s. says so: --health is not 2xx. "
+      "zombie: it lives, --health is 2xx or there is none, and probes fail. wrong answers: 2xx, and "
+      "another answer than before; where answers differ without a fault, other names in their JSON.\n"
+      "Exit codes: 0 it ends, recovers or says so; 1 zombie or wrong answers; 2 it could not be drilled: "
+      "wrong use, never ready, nothing failed, or answers without a GPU; 130 interrupted.",
+      [&line, example](const CLI::App& app) {
         command_behind(line, example);
-        if ((*app)->count("--probe") == 0) throw usage_error("--probe is required; see cufault drill --help");
-        return answer("drill", **app, &line);
+        if (app.count("--probe") == 0) throw usage_error("--probe is required; see cufault drill --help");
+        return &line;
       });
-  add_faults(drill);
   add_passed_on(drill, "--probe", "address of a request that needs the GPU: answers are compared")
       ->type_name("URL");
   add_passed_on(drill, "--data", "what is posted to --probe, as JSON (default: a GET)")->type_name("TEXT");
@@ -80,19 +83,15 @@ void add_drill(command_line& line) {
 }
 
 void add_ctl(command_line& line) {
-  const auto app = std::make_shared<CLI::App*>();
-  CLI::App* const ctl = *app = line.command(
-      "ctl", "Change what fails in a running process that was started with cufault inject --rules FILE",
-      std::string(about_faults) +
-          "It writes that FILE; the process reads it within 0.2 s. Rules of other processes in it stay. "
-          "Rules "
-          "for functions of a library need `cufault inject --library NAME` at the start.\n"
-          "Exit codes: 0 written; 2 wrong use or a wrong rule, or no such process.",
-      [app] { return answer("drill", **app); });
+  CLI::App* const ctl = add_fault_command(
+      line, "ctl", "Change what fails in a running process that was started with cufault inject --rules FILE",
+      "It writes that FILE; the process reads it within 0.2 s. Rules of other processes in it stay. Rules "
+      "for functions of a library need `cufault inject --library NAME` at the start.\n"
+      "Exit codes: 0 written; 2 wrong use or a wrong rule, or no such process.",
+      [](const CLI::App&) { return nullptr; });
   ctl->add_option_function<std::string>(
          "PID", [](const std::string&) {}, "the process in which calls fail, and none that it forks")
       ->required();
-  add_faults(ctl);
   add_passed_on(ctl, "--rules", "add the rules of this file, for this process")
       ->type_name("FILE")
       ->check(CLI::ExistingFile);

@@ -118,8 +118,11 @@ std::string corrupt_result(const slot& s, const rule& r, const call_frame& frame
       driver_entry<int(std::uint64_t, const void*, std::size_t, std::uint64_t)>("cuMemcpyHtoDAsync_v2");
   if (wait == nullptr || read == nullptr || write == nullptr) return "the driver has no asynchronous copies";
   int status = 0;
-  if (captures != nullptr && captures(m.stream, &status) == 0 && status != 0)
-    return "its stream is being captured";
+  if (captures !=
+      nullptr) {  // the legacy stream cannot tell, nor be waited for, while another one is captured
+    if (const int code = captures(m.stream, &status); code != 0) return driver_code_name(code);
+    if (status != 0) return "its stream is being captured";
+  }
 
   std::uint64_t state = scattered(r.seed ^ scattered(call));
   const auto draw = [&](std::uint64_t below) { return (state = scattered(state)) % below; };

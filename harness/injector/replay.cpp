@@ -53,6 +53,9 @@ std::string rules_of_log(const std::filesystem::path& log) {
             {"process", std::filesystem::path(line.at("program").get<std::string>()).filename().string()},
             {"environment", line.value("environment", json::object())}};
       if (line["event"] != "injected") continue;
+      if (!programs.contains(pid))
+        fail(fmt::format("process {} was forked, or its beginning is missing: no rule tells it from others",
+                         pid));
       const auto call = line.value("call", std::uint64_t{0});
       if (call == 0)
         fail(fmt::format("{} is told without the number of its call: it cannot be replayed",

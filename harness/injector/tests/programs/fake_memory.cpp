@@ -203,10 +203,11 @@ DRIVER int cuStreamSynchronize(void*) {
 DRIVER int cuStreamQuery(void*) {
   return 0;
 }
-/// FAKE_CAPTURES: each stream is.
+/// FAKE_CAPTURES: each stream is; 906: another one is, which the legacy stream may not ask beside.
 DRIVER int cuStreamIsCapturing(void*, int* status) {
-  *status = std::getenv("FAKE_CAPTURES") != nullptr ? 1 : 0;
-  return 0;
+  const char* captures = std::getenv("FAKE_CAPTURES");
+  *status = captures != nullptr ? 1 : 0;
+  return captures != nullptr && captures == std::string_view("906") ? 906 : 0;
 }
 
 DRIVER int cuCtxGetDevice(int* found) {
