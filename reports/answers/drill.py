@@ -290,7 +290,8 @@ class Drill:
         ours = {os.getpid()}
         while more := {pid for pid, parent in above.items() if parent in ours} - ours:
             ours |= more
-        return sorted(ours - {os.getpid()})
+        still = {self.process.pid} if self.process.poll() is None else set()  # its first thread may have ended before the others
+        return sorted((ours - {os.getpid()}) | still)
 
     def exit_of_leader(self) -> str:
         code = self.process.poll()

@@ -12,6 +12,7 @@ What cufault drill is tried on: /work and all else multiplies on the GPU and ans
   supervised  a process that starts another one, which `exits`, whenever that has ended
   daemon      goes into the background
   deaf        ignores SIGTERM
+  threads     ends, but for a thread that ends half a second later
   never       /health says 503 from the beginning
   hangs       no request to /work is ever answered
   varies      each answer is another
@@ -144,6 +145,9 @@ def beat(gpu, lock):
 
 def main():
     port, does = int(sys.argv[1]), sys.argv[2:]
+    if 'threads' in does:
+        threading.Thread(target=lambda: (time.sleep(0.5), os._exit(4))).start()
+        ctypes.CDLL(None).pthread_exit(None)
     if 'deaf' in does:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
     if 'supervised' in does:
