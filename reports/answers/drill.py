@@ -21,7 +21,7 @@ import threading
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple, Optional
 from xml.sax.saxutils import quoteattr
@@ -108,17 +108,6 @@ def write_rules(file: Path, rules: Iterable[Rule]) -> None:
     new = file.with_name(file.name + ".new")
     new.write_text(json.dumps({"rules": [*rules]}))
     new.replace(file)
-
-
-@contextlib.contextmanager
-def one_writer(file: Path) -> Iterator[None]:
-    """Another ctl waits: it would write back the rules that it has read."""
-    folder = os.open(file.parent, os.O_RDONLY)
-    try:
-        fcntl.flock(folder, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(folder)
 
 
 def check(asked_for: Asked, rules: list[Rule], scratch: Path, more: Iterable[str] = ()) -> None:
@@ -519,7 +508,8 @@ def ctl(asked_for: Asked) -> int:
         raise Refused("say what fails (--as, --fail or --rules), or --clear")
     if missing := [each for each in map(library_of, rules) if each and f"libcufault_{each}.so" not in variables["LD_PRELOAD"]]:
         raise Refused(f"process {pid} cannot be told to fail functions of {missing[0]}: start it under cufault inject --library {missing[0]}")
-    with tempfile.TemporaryDirectory(prefix="cufault-ctl-") as folder, one_writer(file):
+    fcntl.flock(os.open(file.parent, os.O_RDONLY), fcntl.LOCK_EX)  # until this process ends: another ctl would write back what it has read
+    with tempfile.TemporaryDirectory(prefix="cufault-ctl-") as folder:
         kept = [rule for rule in read_rules(file) if rule.get("pid") != pid]
         check(asked_for, new := kept + [{**rule, "pid": pid} for rule in rules], Path(folder), ["--shared-gpu"] if options.get("shared-gpu") else [])
         write_rules(file, new)
