@@ -6,6 +6,8 @@
 
 #include <cuda_runtime.h>
 
+#include <memory>
+
 namespace cufault::remedy_cost {
 
 /// Times work by CUDA events in the legacy stream of the context in which it was made. Throws setup_failed.
@@ -24,18 +26,13 @@ class device_timer {
   }
 
  private:
-  class event {
-   public:
-    event() { must("cudaEventCreate", cudaEventCreate(&event_)); }
-    ~event() { cudaEventDestroy(event_); }
-    event(const event&) = delete;
-    event& operator=(const event&) = delete;
-    [[nodiscard]] cudaEvent_t get() const { return event_; }
-
-   private:
-    cudaEvent_t event_ = nullptr;
-  };
-  event begin_, end_;
+  using event = std::unique_ptr<CUevent_st, destroy_by<cudaEventDestroy>>;
+  static event new_event() {
+    cudaEvent_t created = nullptr;
+    must("cudaEventCreate", cudaEventCreate(&created));
+    return event(created);
+  }
+  event begin_ = new_event(), end_ = new_event();
 };
 
 }  // namespace cufault::remedy_cost

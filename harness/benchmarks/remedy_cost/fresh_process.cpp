@@ -9,6 +9,7 @@
 #include "harness/model/errors.hpp"
 #include "harness/system/process.hpp"
 #include "reports/base/files.hpp"
+#include "reports/base/json_input.hpp"
 
 #include <cuda_runtime.h>
 #include <fmt/format.h>
@@ -150,12 +151,8 @@ one_process run_one(const fresh_processes& how, const setting& with) {
   if (ended.how == ending::interrupted) throw interrupted{};
   found.milliseconds = ended.milliseconds;
   found.figures = nlohmann::json::parse(said, nullptr, false);
-  if (ended.how == ending::signalled)
-    found.failed = signal_name(ended.signal);
-  else if (ended.how == ending::timed_out)
-    found.failed = "no answer in 30 s";
-  else if (!found.figures.is_object())
-    found.failed = fmt::format("exit code {}: {}", ended.exit_code, ended.stderr_text.substr(0, 200));
+  if (ended.how != ending::exited || !found.figures.is_object())
+    found.failed = how_it_ended(ended);
   else if (found.figures.contains("failed"))
     found.failed = found.figures["failed"].get<std::string>();
   else
@@ -283,6 +280,12 @@ std::map<std::string, std::string> without_remedies() {
   for (const setting& each : all_settings())
     for (const auto& [variable, value] : each.environment) unset[variable] = "";
   return unset;
+}
+
+std::string how_it_ended(const process_result& ended) {
+  if (ended.how == ending::signalled) return signal_name(ended.signal);
+  if (ended.how == ending::timed_out) return "it did not end in time";
+  return fmt::format("exit code {}: {}", ended.exit_code, one_line(ended.stderr_text));
 }
 
 int serve_fresh_process(const target& where, size how_large, bool reset) {

@@ -4,6 +4,7 @@
 
 #include "harness/benchmarks/remedy_cost/comparisons.hpp"
 #include "harness/model/target.hpp"
+#include "harness/system/process.hpp"
 
 #include <chrono>
 #include <functional>
@@ -23,6 +24,9 @@ struct setting {
 std::vector<setting> all_settings();
 /// The environment for measuring without remedies: unsets each variable that a remedy sets.
 std::map<std::string, std::string> without_remedies();
+
+/// Why a process gave no figures.
+std::string how_it_ended(const process_result& ended);
 
 /// In the started process: measures and reports to report_fd. Returns its exit code. `reset`: also resets the device at the end.
 int serve_fresh_process(const target& where, size how_large, bool reset);

@@ -5,11 +5,9 @@
 // without a remedy runs twice, as a control. Environment variables, a new process and a reset are measured in new processes, A B B A. A
 // failing comparison is recorded, also if it ends its process: a new process continues with the others.
 //   remedy_cost [--out FILE] [--seconds S] [--seed N] [--only TEXT] [--tiny] [--list] [--cublas PATH] [--device N]
-//               [--benchmark_out=FILE.json and other options of Google Benchmark]
 // Exit codes: 0; 1 a comparison was not measured, or a remedy was left out for want of time, which the record names; 2 bad input; 77 no GPU here; 130 interrupted.
 #include "harness/benchmarks/remedy_cost/comparisons.hpp"
 #include "harness/benchmarks/remedy_cost/fresh_process.hpp"
-#include "harness/benchmarks/samples.hpp"
 #include "harness/binding/cublas_binding.hpp"
 #include "harness/cli/commit.hpp"
 #include "harness/model/errors.hpp"
@@ -23,7 +21,6 @@
 #include "reports/base/json_input.hpp"
 
 #include <CLI/CLI.hpp>
-#include <benchmark/benchmark.h>
 #include <cuda_runtime.h>
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -154,12 +151,6 @@ class results {
   bool complete_ = true;
 };
 
-std::string how_it_ended(const process_result& ended) {
-  if (ended.how == ending::signalled) return signal_name(ended.signal);
-  if (ended.how == ending::timed_out) return "it did not end in time";
-  return fmt::format("exit code {}: {}", ended.exit_code, one_line(ended.stderr_text));
-}
-
 /// Parses a worker's result. An invalid time makes only that comparison fail.
 cost_comparison taken(const comparison& of, const std::string& line, int number) {
   try {
@@ -223,26 +214,6 @@ void measure_in_one_process(const arguments& given, seconds at_most, results& in
   }
 }
 
-// ---- Google Benchmark ----
-
-/// Registers each side of each comparison as a benchmark, with a repetition for each round.
-void hand_to_benchmark(const cost_record& r) {
-  for (const auto& [key, value] : r.stack->items())
-    benchmark::AddCustomContext(key, value.is_string() ? value.get<std::string>() : value.dump());
-  benchmark::AddCustomContext("seed", std::to_string(r.seed));
-  const auto add = [](const std::string& name, const std::vector<double>& milliseconds) {
-    std::vector<double> seconds;
-    for (const double each : milliseconds) seconds.push_back(each / 1000);
-    add_samples(name, benchmark::kMillisecond, std::move(seconds));
-  };
-  for (const cost_comparison& c : r.comparisons) {
-    add(c.name + "/without", c.without.milliseconds);
-    add(c.name + "/without_again", c.again);
-    for (const cost_side& s : c.with) add(c.name + "/" + s.remedy, s.milliseconds);
-  }
-  benchmark::RunSpecifiedBenchmarks();
-}
-
 // ---- the program ----
 
 std::string utc_now() {
@@ -295,7 +266,6 @@ int measure_all(const arguments& given, const std::vector<std::string>& words) {
   record.ended = utc_now();
   record.complete = !stopped;
   out.append(cost_end_line(record));
-  hand_to_benchmark(record);
   fmt::print("{} comparisons in {:.0f} s; read them by: cufault cost {}\n", record.comparisons.size(),
              seconds(clock_type::now() - begun).count(), given.out.string());
   return stopped ? exit_interrupted : into.complete() ? 0 : exit_incomplete;
@@ -303,11 +273,6 @@ int measure_all(const arguments& given, const std::vector<std::string>& words) {
 
 int run(int argc, char** argv) {
   const std::vector<std::string> words(argv, argv + argc);
-  std::vector<std::string> rest = words;
-  if (!take_benchmark_options(rest)) return exit_bad;
-  std::vector<char*> ours;
-  for (std::string& word : rest) ours.push_back(word.data());
-
   arguments given;
   given.seed = std::random_device{}();
   CLI::App app("What remedies cost, in time and device memory, relative to the same work without them",
@@ -351,7 +316,7 @@ int run(int argc, char** argv) {
   fresh->add_flag("--reset", given.reset);
   add_target(*probe);
   try {
-    app.parse(static_cast<int>(ours.size()), ours.data());
+    app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
     if (e.get_exit_code() == 0) return app.exit(e);
     fmt::print(stderr, "remedy_cost: {}; see remedy_cost --help\n", e.what());
