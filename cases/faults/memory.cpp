@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Device memory is short: the program, its pool, its handles or another process holds it.
-#include "harness/kit/every_second_block.hpp"
 #include "harness/kit/memory_pressure.hpp"
 #include "harness/kit/neighbour.hpp"
 #include "harness/kit/products.hpp"
@@ -23,14 +22,27 @@
 namespace cufault {
 namespace {
 
+/// Freed with the object, whose context may be lost.
+class held_blocks {
+ public:
+  held_blocks() = default;
+  ~held_blocks() { release(); }
+  held_blocks(const held_blocks&) = delete;
+  held_blocks& operator=(const held_blocks&) = delete;
+  void release() {
+    for (void* p : held_) cudaFree(p);
+    held_.clear();
+  }
+
+ protected:
+  std::vector<void*> held_;
+};
+
 /// Takes the rest, once no granule can be mapped, by ever smaller allocations down to 512 bytes, which share granules. So whether a small
 /// allocation succeeds does not depend on the process's past.
-class small_blocks {
+class small_blocks : public held_blocks {
  public:
   small_blocks() { hold(); }
-  ~small_blocks() { release(); }
-  small_blocks(const small_blocks&) = delete;
-  small_blocks& operator=(const small_blocks&) = delete;
   void hold() {
     constexpr std::size_t first = std::size_t{1} << 20, last = 512;
     // If the smallest allocation fails, all do: mostly so on repetition.
@@ -42,13 +54,28 @@ class small_blocks {
     }
     cudaGetLastError();
   }
-  void release() {
-    for (void* p : held_) cudaFree(p);
-    held_.clear();
-  }
+};
 
- private:
-  std::vector<void*> held_;
+/// All free device memory in blocks of 64 MiB, of which every second one is freed: free memory is fragmented.
+class every_second_block : public held_blocks {
+ public:
+  every_second_block() { hold(); }
+  /// Does nothing if blocks are held already. The device is full for a moment, also for other processes.
+  void hold() {
+    if (!held_.empty()) return;
+    constexpr std::size_t bytes = std::size_t{64} << 20;
+    std::vector<void*> all;
+    for (void* p = nullptr; cudaMalloc(&p, bytes) == cudaSuccess;) all.push_back(p);
+    cudaGetLastError();
+    if (all.size() < 4) throw not_provoked("there is too little free memory to be in pieces");
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      if (i % 2 == 0) {
+        held_.push_back(all[i]);
+      } else {
+        CUFAULT_REQUIRE(cudaFree(all[i]));
+      }
+    }
+  }
 };
 
 /// Device memory held by this process, so that this many bytes are left; 0: not even 512. An object of a world.

@@ -20,28 +20,21 @@
 #include "harness/injection/counterparts.hpp"
 #include "harness/injection/host_faults.hpp"
 #include "harness/injection/preloaded.hpp"
+#include "harness/kit/host_limit.hpp"
 #include "harness/kit/lt_problem.hpp"
 #include "harness/kit/memory_pressure.hpp"
 #include "harness/kit/memory_readings.hpp"
 #include "harness/kit/products.hpp"
 #include "harness/trial/observe.hpp"
 
-#include <fmt/format.h>
-
-#include <sys/resource.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <cerrno>
 #include <cstdlib>
-#include <fstream>
 #include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -267,21 +260,11 @@ void no_room_for_the_workspace(trial& t) {
 
 // ---- faults: host memory ----
 
-std::uint64_t address_space_bytes() {
-  std::ifstream statm("/proc/self/statm");
-  std::uint64_t pages = 0;
-  statm >> pages;
-  return pages * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
-}
-
 /// While an object lives, this process gets at most `bytes_left` more host memory. It limits the address space (at its start a CUDA process
 /// uses too much to limit it) and uses up malloc's free blocks.
 class starved_host {
  public:
   explicit starved_host(std::uint64_t bytes_left) {
-    if (getrlimit(RLIMIT_AS, &before_) != 0) fail();
-    const std::uint64_t now = address_space_bytes();
-    limit(now);
     // malloc keeps small free blocks by size, in steps of 16.
     for (std::size_t size = 1_MiB; size >= sizeof(void*); size = size > 2_KiB ? size / 2 : size - 16) {
       while (void* p = std::malloc(size)) {
@@ -289,10 +272,10 @@ class starved_host {
         stock_ = p;
       }
     }
-    limit(now + bytes_left);
+    limit_.lower(now_ + bytes_left);
   }
   ~starved_host() {
-    setrlimit(RLIMIT_AS, &before_);
+    limit_.lift();
     while (stock_ != nullptr) {
       void* next = *static_cast<void**>(stock_);
       std::free(stock_);
@@ -303,14 +286,8 @@ class starved_host {
   starved_host& operator=(const starved_host&) = delete;
 
  private:
-  [[noreturn]] static void fail() {
-    throw setup_failed(fmt::format("RLIMIT_AS: {}", std::generic_category().message(errno)));
-  }
-  void limit(std::uint64_t bytes) const {
-    const rlimit now{bytes, before_.rlim_max};
-    if (setrlimit(RLIMIT_AS, &now) != 0) fail();
-  }
-  rlimit before_{};
+  const rlim_t now_ = mapped_now().all;
+  lowered_limit limit_{RLIMIT_AS, now_};
   void* stock_ = nullptr;  // linked list of blocks
 };
 
