@@ -49,12 +49,7 @@ inline cublasStatus_t sgemm(const recording& r, const float* alpha, const float*
 
 /// Waits for the product, and checks C.
 inline product_result checked(const recording& r, product_result started) {
-  if (started.status != CUBLAS_STATUS_SUCCESS || started.waited != cudaSuccess) return started;
-  if ((started.waited = cudaDeviceSynchronize()) != cudaSuccess) return started;
-  product_check check;
-  if ((started.waited = check_product(r.extents, r.block, &check)) == cudaSuccess)
-    started.right = check.right();
-  return started;
+  return checked(started, r.extents, r.block);
 }
 
 /// The product without a capture.

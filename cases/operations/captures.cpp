@@ -70,11 +70,7 @@ class captured_product : public by_handle {
     CUFAULT_REQUIRE(prepare_product(extents, block_.get(), fresh_seed(), &on_, stream.get()));
     CUFAULT_REQUIRE(stream.wait());
   }
-  cublasStatus_t multiply_on_stream() {
-    const auto& [m, n, k] = extents;
-    return cublasSgemm(handle(), CUBLAS_OP_N, CUBLAS_OP_N, m, n, k, &one, on_.a, m, on_.b, k, &zero, on_.c,
-                       extents.ldc());
-  }
+  cublasStatus_t multiply_on_stream() { return cufault::sgemm(handle(), extents, on_); }
   void capture() {
     stream.begin();
     CUFAULT_REQUIRE(multiply_on_stream());

@@ -38,18 +38,8 @@ class sgemm_operation final : public by_handle {
  public:
   explicit sgemm_operation(const product_extents& extents) : extents_(extents) {}
   void prepare() override { CUFAULT_REQUIRE(prepare_product(extents_, block_.get(), fresh_seed(), &on_)); }
-  status_record make() override {
-    const auto& [m, n, k] = extents_;
-    return record_of(cublasSgemm(handle(), CUBLAS_OP_N, CUBLAS_OP_N, m, n, k, &one, on_.a, m, on_.b, k, &zero,
-                                 on_.c, extents_.ldc()));
-  }
-  product_result check() override {
-    product_result result{.waited = cudaDeviceSynchronize()};
-    product_check found;
-    if (result.waited == cudaSuccess) result.waited = check_product(extents_, block_.get(), &found);
-    result.right = result.waited == cudaSuccess && found.right();
-    return result;
-  }
+  status_record make() override { return record_of(cufault::sgemm(handle(), extents_, on_)); }
+  product_result check() override { return checked({}, extents_, block_.get()); }
   [[nodiscard]] void* operand() const override { return block_.get(); }
 
  private:
@@ -67,13 +57,7 @@ class sgemm_on_static_memory final : public by_handle {
  public:
   void prepare() override { CUFAULT_REQUIRE(prepare_product(fresh_seed(), &on_)); }
   status_record make() override { return record_of(cufault::sgemm(handle(), on_)); }
-  product_result check() override {
-    product_result result{.waited = cudaDeviceSynchronize()};
-    product_check found;
-    if (result.waited == cudaSuccess) result.waited = check_product(&found);
-    result.right = result.waited == cudaSuccess && found.right();
-    return result;
-  }
+  product_result check() override { return checked({}); }
 
  private:
   product_operands on_{};

@@ -54,12 +54,7 @@ class long_sum {
     product_result result;
     if ((result.waited = prepare_product(summed, block_, fresh_seed(), &on)) != cudaSuccess) return result;
     result.status = problem.multiply(lt, {&one, on.a, on.b, &zero, on.c, on.c}, algorithm, workspace, bytes);
-    result.waited = cudaDeviceSynchronize();
-    if (result.status != CUBLAS_STATUS_SUCCESS || result.waited != cudaSuccess) return result;
-    product_check check;
-    result.waited = check_product(summed, block_, &check);
-    result.right = check.right();
-    return result;
+    return checked(result, summed, block_);
   }
 
  private:

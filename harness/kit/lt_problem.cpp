@@ -110,12 +110,7 @@ product_result lt_product(cublasLtHandle_t lt, void* workspace, std::size_t work
   result.status = problem.heuristic(lt, workspace_bytes);
   if (result.status == CUBLAS_STATUS_SUCCESS)
     result.status = problem.multiply(lt, on_device, workspace, workspace_bytes);
-  if (result.status != CUBLAS_STATUS_SUCCESS) return result;
-  if ((result.waited = cudaDeviceSynchronize()) != cudaSuccess) return result;
-  product_check check;
-  if ((result.waited = check_product(&check)) != cudaSuccess) return result;
-  result.right = check.right();
-  return result;
+  return checked(result);
 }
 
 std::uint32_t alignment_of(const void* address) {

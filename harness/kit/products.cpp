@@ -3,6 +3,18 @@
 #include "harness/kit/products.hpp"
 
 namespace cufault {
+namespace {
+
+template <class... Of>
+product_result checked_product_of(product_result started, const Of&... of) {
+  if (started.status != CUBLAS_STATUS_SUCCESS || started.waited != cudaSuccess) return started;
+  if ((started.waited = cudaDeviceSynchronize()) != cudaSuccess) return started;
+  product_check check;
+  if ((started.waited = check_product(of..., &check)) == cudaSuccess) started.right = check.right();
+  return started;
+}
+
+}  // namespace
 
 cublasHandle_t new_handle() {
   cublasHandle_t handle = nullptr;
@@ -63,6 +75,20 @@ cublasStatus_t sgemm(cublasHandle_t handle, const product_operands& on) {
                      on.b, shape::ldb, &zero, on.c, shape::ldc);
 }
 
+cublasStatus_t sgemm(cublasHandle_t handle, const product_extents& extents, const product_operands& on) {
+  const float one = 1, zero = 0;
+  const auto& [m, n, k] = extents;
+  return cublasSgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, m, n, k, &one, on.a, m, on.b, k, &zero, on.c,
+                     extents.ldc());
+}
+
+product_result checked(product_result started) {
+  return checked_product_of(started);
+}
+product_result checked(product_result started, const product_extents& extents, const void* block) {
+  return checked_product_of(started, extents, block);
+}
+
 product_result product(cublasHandle_t handle) {
   product_result result;
   product_operands on_device;
@@ -70,35 +96,21 @@ product_result product(cublasHandle_t handle) {
   cublasGetStream(handle, &stream);  // a bad handle has no stream, and cublasSgemm reports it
   if ((result.waited = prepare_product(fresh_seed(), &on_device, stream)) != cudaSuccess) return result;
   result.status = sgemm(handle, on_device);
-  if (result.status != CUBLAS_STATUS_SUCCESS) return result;
-  if ((result.waited = cudaDeviceSynchronize()) != cudaSuccess) return result;
-  product_check check;
-  if ((result.waited = check_product(&check)) != cudaSuccess) return result;
-  result.right = check.right();
-  return result;
+  return checked(result);
 }
 
 cublasStatus_t large_product::start(cublasHandle_t handle) {
   result_ = {};
   product_operands on_device;
-  const float one = 1, zero = 0;
-  const auto& [m, n, k] = extents_;
   cudaStream_t stream = nullptr;
   cublasGetStream(handle, &stream);
   result_.waited = prepare_product(extents_, block_.address(), fresh_seed(), &on_device, stream);
-  if (result_.waited == cudaSuccess)
-    result_.status = cublasSgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, m, n, k, &one, on_device.a, m, on_device.b,
-                                 k, &zero, on_device.c, extents_.ldc());
+  if (result_.waited == cudaSuccess) result_.status = sgemm(handle, extents_, on_device);
   return result_.status;
 }
 
 product_result large_product::finish() {
-  if (result_.status != CUBLAS_STATUS_SUCCESS || result_.waited != cudaSuccess) return result_;
-  if ((result_.waited = cudaDeviceSynchronize()) != cudaSuccess) return result_;
-  product_check check;
-  if ((result_.waited = check_product(extents_, block_.address(), &check)) != cudaSuccess) return result_;
-  result_.right = check.right();
-  return result_;
+  return result_ = checked(result_, extents_, block_.address());
 }
 
 product_result large_product::multiply(cublasHandle_t handle) {

@@ -38,6 +38,11 @@ product_result product(cublasHandle_t handle);
 
 /// cublasSgemm alone, on operands of prepare_product().
 cublasStatus_t sgemm(cublasHandle_t handle, const product_operands& on);
+cublasStatus_t sgemm(cublasHandle_t handle, const product_extents& extents, const product_operands& on);
+
+/// Waits for the device and checks the numbers of prepare_product(), unless what was `started` failed.
+product_result checked(product_result started);
+product_result checked(product_result started, const product_extents& extents, const void* block);
 
 /// A product of other extents in device memory that it allocates: cuBLAS splits a long k, which needs a workspace.
 class large_product {
