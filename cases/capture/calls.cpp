@@ -231,9 +231,7 @@ constexpr unsigned blocking = cudaStreamDefault, non_blocking = cudaStreamNonBlo
 // ---- control ----
 
 void control(trial& t) {
-  t.open_context();
-  recording r;
-  warm_up(r);
+  recording r = warm_recording(t);
   capture_and_replay(r);
   reduction_bench reducing;
   capture_reductions(reducing, CUBLAS_POINTER_MODE_DEVICE);
@@ -267,9 +265,7 @@ void autotuned(trial& t) {
 }
 
 void frozen_alpha(trial& t) {
-  t.open_context();
-  recording r;
-  warm_up(r);
+  recording r = warm_recording(t);
   change_alpha_on_host(r);
 }
 
@@ -296,9 +292,7 @@ void ask_first(trial& t) {
 }
 
 void device_alpha(trial& t) {
-  t.open_context();
-  recording r;
-  warm_up(r);
+  recording r = warm_recording(t);
   change_alpha_on_host(r);
   t.apply("CUBLAS_POINTER_MODE_DEVICE, and scalars in device memory");
   change_alpha_on_device(r);

@@ -128,9 +128,7 @@ void control(trial& t) {
 // ---- faults ----
 
 void beside(trial& t, const call_beside& call) {
-  t.open_context();
-  recording r;
-  warm_up(r);
+  recording r = warm_recording(t);
   capture_beside(t, r, call, cudaStreamCaptureModeGlobal);
 }
 
@@ -145,9 +143,7 @@ void create_first(trial& t) {
 }
 
 void in_thread_local_mode(trial& t, const call_beside& call) {
-  t.open_context();
-  recording r;
-  warm_up(r);
+  recording r = warm_recording(t);
   capture_beside(t, r, call, cudaStreamCaptureModeGlobal);
   t.apply("the thread-local mode");
   capture_beside(t, r, call, cudaStreamCaptureModeThreadLocal);

@@ -138,17 +138,13 @@ void control(trial& t) {
 // ---- faults ----
 
 void without_workspace(trial& t, const product_extents& extents) {
-  t.open_context();
-  recording r(extents);
-  warm_up(r);
+  recording r = warm_recording(t, extents);
   capture_and_count(t, r);
   if (r.graph != nullptr) instantiate_and_replay(r);
 }
 
 void used(trial& t, const use& what) {
-  t.open_context();
-  recording r(long_extents);
-  warm_up(r);
+  recording r = warm_recording(t, long_extents);
   capture_and_use(r, what);
 }
 
@@ -157,9 +153,7 @@ void used(trial& t, const use& what) {
 constexpr const char* remedy = "cublasSetWorkspace before the capture";
 
 void set_workspace(trial& t) {
-  t.open_context();
-  recording r(long_extents);
-  warm_up(r);
+  recording r = warm_recording(t, long_extents);
   capture_and_count(t, r);
   t.apply(remedy);
   give_workspace(r);
@@ -168,9 +162,7 @@ void set_workspace(trial& t) {
 }
 
 void used_with_workspace(trial& t, const use& what) {
-  t.open_context();
-  recording r(long_extents);
-  warm_up(r);
+  recording r = warm_recording(t, long_extents);
   capture_and_use(r, what);
   t.apply(remedy);
   give_workspace(r);

@@ -66,6 +66,14 @@ inline void warm_up(recording& r) {
   CUFAULT_REQUIRE(multiply_at_once(r));
 }
 
+/// Of both, in the trial's context.
+inline recording warm_recording(trial& t, const product_extents& of = small_extents) {
+  t.open_context();
+  recording r(of);
+  warm_up(r);
+  return r;
+}
+
 /// Sets a workspace of the caller of the size recommended for recent devices. The handle must already have its stream.
 inline void give_workspace(recording& r) {
   constexpr std::size_t bytes = 32 << 20;

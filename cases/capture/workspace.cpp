@@ -161,9 +161,7 @@ void freed(trial& t) {
 }
 
 void per_thread_stream(trial& t) {
-  t.open_context();
-  recording r(long_extents);
-  warm_up(r);
+  recording r = warm_recording(t, long_extents);
   void* memory = nullptr;
   CUFAULT_REQUIRE(cudaMalloc(&memory, workspace_bytes));
   for (cudaStream_t const stream : {cudaStreamPerThread, r.stream}) {

@@ -35,11 +35,6 @@ class waiting_kernel {
 
 constexpr product_extents extents{128, 96, 160};
 
-void get_ready(trial& t) {
-  t.open_context();
-  CUFAULT_REQUIRE(load_faults());
-}
-
 /// A handle on its own stream, which has run a kernel of cufault and none of cuBLAS.
 cublasHandle_t handle_on_a_stream() {
   const cublasHandle_t handle = new_handle();
@@ -63,7 +58,7 @@ void multiply_meanwhile(cublasHandle_t handle, large_product& first, waiting_ker
 // ---- control ----
 
 void control(trial& t) {
-  get_ready(t);
+  context_with_faults(t);
   create_and_multiply();
   large_product numbers(extents);
   const cublasHandle_t handle = handle_on_a_stream();
@@ -78,7 +73,7 @@ void control(trial& t) {
 // ---- faults: what is called while the kernel waits; where that returns, the work must be right ----
 
 void create(trial& t) {
-  get_ready(t);
+  context_with_faults(t);
   waiting_kernel waiting;
   const cublasHandle_t handle = observed_handle();
   waiting.end();
@@ -86,7 +81,7 @@ void create(trial& t) {
 }
 
 void first_product(trial& t) {
-  get_ready(t);
+  context_with_faults(t);
   large_product numbers(extents);
   const cublasHandle_t handle = handle_on_a_stream();
   waiting_kernel waiting;
@@ -94,7 +89,7 @@ void first_product(trial& t) {
 }
 
 void destroy(trial& t) {
-  get_ready(t);
+  context_with_faults(t);
   cublasHandle_t const handle = new_handle();
   CUFAULT_REQUIRE(product(handle));
   const waiting_kernel waiting;
@@ -102,7 +97,7 @@ void destroy(trial& t) {
 }
 
 void free_memory(trial& t) {
-  get_ready(t);
+  context_with_faults(t);
   void* memory = nullptr;
   CUFAULT_REQUIRE(cudaMalloc(&memory, 1 << 20));
   const waiting_kernel waiting;
@@ -112,7 +107,7 @@ void free_memory(trial& t) {
 // ---- remedies, in place from the start: nothing comes back from a hang ----
 
 void create_first(trial& t) {
-  get_ready(t);
+  context_with_faults(t);
   t.apply("create one handle, and nothing more, before the kernel that waits is launched");
   cublasHandle_t first = nullptr, behind = nullptr;
   CUFAULT_OBSERVE(cublasCreate(&first));
@@ -123,7 +118,7 @@ void create_first(trial& t) {
 }
 
 void warm_up_first(trial& t) {
-  get_ready(t);
+  context_with_faults(t);
   t.apply("create the handle and compute one product before the kernel that waits is launched");
   large_product numbers(extents);
   const cublasHandle_t handle = handle_on_a_stream();
@@ -133,7 +128,7 @@ void warm_up_first(trial& t) {
 }
 
 void load_eagerly(trial& t) {
-  get_ready(t);
+  context_with_faults(t);
   t.apply("CUDA_MODULE_LOADING=EAGER, and the handle created before the kernel that waits is launched");
   large_product numbers(extents);
   const cublasHandle_t handle = handle_on_a_stream();

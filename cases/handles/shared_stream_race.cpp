@@ -30,11 +30,6 @@ cublasHandle_t warm_handle() {
   return handle;
 }
 
-void get_ready(trial& t) {
-  t.open_context();
-  CUFAULT_REQUIRE(load_faults());
-}
-
 std::unique_lock<std::mutex> locked(std::mutex* lock) {
   return lock != nullptr ? std::unique_lock(*lock) : std::unique_lock<std::mutex>();
 }
@@ -143,7 +138,7 @@ product_result race(trial& t, cublasHandle_t shared) {
 // ---- control ----
 
 void control(trial& t) {
-  get_ready(t);
+  context_with_faults(t);
   const cublasHandle_t handle = warm_handle(), others = warm_handle();
   CUFAULT_OBSERVE_AS("cublasSgemm", "streams_set_in_turn_on_two_handles", take_turns(handle, others));
   CUFAULT_OBSERVE(cublasDestroy(others));
@@ -153,13 +148,13 @@ void control(trial& t) {
 // ---- faults ----
 
 void interleaved(trial& t) {
-  get_ready(t);
+  context_with_faults(t);
   const cublasHandle_t shared = warm_handle();
   CUFAULT_OBSERVE_AS("cublasSgemm", "streams_set_in_turn", take_turns(shared, shared));
 }
 
 void raced(trial& t) {
-  get_ready(t);
+  context_with_faults(t);
   const cublasHandle_t shared = warm_handle();
   CUFAULT_OBSERVE_AS("cublasSgemm", "streams_set_in_a_race", race(t, shared));
 }
@@ -167,7 +162,7 @@ void raced(trial& t) {
 // ---- remedies ----
 
 void handle_each(trial& t) {
-  get_ready(t);
+  context_with_faults(t);
   const cublasHandle_t shared = warm_handle(), others = warm_handle();
   CUFAULT_OBSERVE_AS("cublasSgemm", "streams_set_in_turn", take_turns(shared, shared));
   t.apply("a handle for each thread");
@@ -175,7 +170,7 @@ void handle_each(trial& t) {
 }
 
 void lock_both(trial& t) {
-  get_ready(t);
+  context_with_faults(t);
   const cublasHandle_t shared = warm_handle();
   CUFAULT_OBSERVE_AS("cublasSgemm", "streams_set_in_turn", take_turns(shared, shared));
   t.apply("a lock held over cublasSetStream and the call");

@@ -202,8 +202,7 @@ void handle_for_each_stream(trial& t) {
 }
 
 void streams_of_one_handle(trial& t) {
-  t.open_context();
-  CUFAULT_REQUIRE(load_faults());
+  context_with_faults(t);
   const auto streams = new_streams(streams_at_once);
   auto works = new_products(streams_at_once);
   cublasHandle_t const handle = new_handle();

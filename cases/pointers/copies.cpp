@@ -153,16 +153,14 @@ void wrong_pointers(trial& t, const std::vector<mistake>& mistakes) {
 
 /// Behaves like a program that never checks for errors of its kernels.
 void after_a_fault(trial& t) {
-  t.open_context();
-  CUFAULT_REQUIRE(load_faults());
+  context_with_faults(t);
   auto ready = all_transfers();
   CUFAULT_REQUIRE(launch_fault(device_fault::illegal_address));
   observe_copies(std::move(ready));
 }
 
 void after_a_refused_launch(trial& t) {
-  t.open_context();
-  CUFAULT_REQUIRE(load_faults());
+  context_with_faults(t);
   auto ready = all_transfers();
   if (launch_with_bad_configuration() == cudaSuccess)
     throw not_provoked("the launch that was to be refused was not");
@@ -194,8 +192,7 @@ cudaError_t launch_repaired_kernel() {
 }
 
 void repair_the_kernel(trial& t) {
-  t.open_context();
-  CUFAULT_REQUIRE(load_faults());
+  context_with_faults(t);
   t.apply("a kernel that stays within its memory, and a look at what it came to");
   CUFAULT_OBSERVE_AS("cudaLaunchKernelExC", "within_bounds", launch_repaired_kernel());
   CUFAULT_OBSERVE(cudaDeviceSynchronize());
@@ -205,8 +202,7 @@ void repair_the_kernel(trial& t) {
 // ---- dead ends ----
 
 void copy_again(trial& t) {
-  t.open_context();
-  CUFAULT_REQUIRE(load_faults());
+  context_with_faults(t);
   auto ready = all_transfers(), again = all_transfers();
   CUFAULT_REQUIRE(launch_fault(device_fault::illegal_address));
   observe_copies(std::move(ready));

@@ -122,8 +122,7 @@ product_result answer_requests(server& careless) {
 // ---- controls ----
 
 void open(trial& t) {
-  t.open_context();
-  CUFAULT_REQUIRE(load_faults());
+  context_with_faults(t);
 }
 
 /// A kernel that stays inside its table.

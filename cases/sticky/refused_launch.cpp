@@ -53,8 +53,7 @@ cudaError_t launch_that_fits() {
 }
 
 void open(trial& t) {
-  t.open_context();
-  CUFAULT_REQUIRE(load_faults());
+  context_with_faults(t);
 }
 
 /// Calls that a left-over error might make fail.

@@ -120,8 +120,7 @@ void lt_inner_extents(trial& t) {
 
 /// What a failing kernel lets the user read, and the result of the unrelated cublasCreate after it.
 void broken_kernel(trial& t, device_fault which) {
-  t.open_context();
-  CUFAULT_REQUIRE(load_faults());
+  context_with_faults(t);
   cudaError_t told = cudaSuccess;
   cublasStatus_t created = CUBLAS_STATUS_SUCCESS;
   const printed_text by_the_kernel = printed_by([&] {

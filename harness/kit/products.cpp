@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/kit/products.hpp"
 
+#include "kernels/faults.hpp"
+
 namespace cufault {
 namespace {
 
@@ -48,6 +50,11 @@ cublasLtHandle_t new_lt_handle() {
 cublasLtHandle_t lt_handle_in_context(trial& t) {
   t.open_context();
   return new_lt_handle();
+}
+
+void context_with_faults(trial& t) {
+  t.open_context();
+  CUFAULT_REQUIRE(load_faults());
 }
 
 cublasLtHandle_t observed_lt_handle() {

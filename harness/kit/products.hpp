@@ -70,6 +70,9 @@ cudaStream_t new_stream();  ///< does not synchronise with the legacy stream
 cublasHandle_t handle_in_context(trial& t);
 cublasLtHandle_t lt_handle_in_context(trial& t);
 
+/// Opens the trial's context and loads the kernels of kernels/faults.hpp.
+void context_with_faults(trial& t);
+
 /// What cublasCreate and cublasLtCreate, which are observed, gave. Null where they fail.
 cublasHandle_t observed_handle();
 cublasLtHandle_t observed_lt_handle();
