@@ -34,19 +34,19 @@ class catch2_guard : public Catch::EventListenerBase {
   explicit catch2_guard(const Catch::IConfig* config) : EventListenerBase(config) {
     if (!fresh_.goes_on()) return;
     std::stringstream names;
-    names << std::ifstream(fresh_.list()).rdbuf() << ",\"" << fails_ << '"';
+    names << std::ifstream(fresh_.list).rdbuf() << ",\"" << fails << '"';
     const_cast<Catch::TestSpec&>(config->testSpec()) =
         Catch::TestSpecParser(Catch::ITagAliasRegistry::get()).parse(names.str()).testSpec();
     for (const auto& reporter : dynamic_cast<const Catch::Config&>(*config).getProcessedReporterSpecs())
       if (auto& file = const_cast<std::string&>(reporter.outputFilename); !file.empty() && file[0] != '%')
-        file = fresh_process::file_of(fresh_.number(), file);
+        file = fresh_process::file_of(fresh_.number, file);
     // The process is to fail, whatever the tests do that are left.
-    lost_before() = fresh_.lost_before() + ", in a process before this one";
+    lost_before() = fresh_.lost + ", in a process before this one";
     Catch::AutoReg(Catch::makeTestInvoker(+[] { FAIL("cufault guard: context lost in " << lost_before()); }),
-                   CATCH_INTERNAL_LINEINFO, Catch::StringRef(), Catch::NameAndTags{fails_});
-    if (const std::size_t found = tests().size(); found != fresh_.tests() + 1)
+                   CATCH_INTERNAL_LINEINFO, Catch::StringRef(), Catch::NameAndTags{fails});
+    if (const std::size_t found = tests().size(); found != fresh_.tests + 1)
       lost_before() += "; of the tests after it " + std::to_string(found - 1) + " are found, not " +
-                       std::to_string(fresh_.tests());
+                       std::to_string(fresh_.tests);
   }
 
   void sectionStarting(const Catch::SectionInfo& section) override {
@@ -55,7 +55,7 @@ class catch2_guard : public Catch::EventListenerBase {
     guard_.begin(when);
   }
   void sectionEnded(const Catch::SectionStats& section) override {
-    if (--depth_ != 0 || ending_ || test_ == fails_ ||
+    if (--depth_ != 0 || ending_ || test_ == fails ||
         (when == guard_when::failures && section.assertions.failed == 0))
       return;
     const std::string why = guard_.look(), left = guard_.left_behind();
@@ -87,7 +87,7 @@ class catch2_guard : public Catch::EventListenerBase {
     bool is_behind = false;
     for (const Catch::TestCaseHandle& test : tests()) {
       const std::string& name = test.getTestCaseInfo().name;
-      if (is_behind && name != test_ && name != fails_) {
+      if (is_behind && name != test_ && name != fails) {
         names += left++ == 0 ? "\"" : ",\"";
         for (const char c : name)
           (names += std::string_view("\"\\,").find(c) != std::string_view::npos ? "\\" : "") += c;
@@ -101,7 +101,7 @@ class catch2_guard : public Catch::EventListenerBase {
     std::cerr << "cufault guard: none starts: " << failed << std::endl;
   }
 
-  static constexpr const char* fails_ = "cufault guard: context lost";
+  static constexpr const char* fails = "cufault guard: context lost";
   context_guard guard_;
   const fresh_process fresh_;
   std::string test_;

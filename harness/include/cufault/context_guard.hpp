@@ -174,20 +174,19 @@ class context_guard {
 /// The program started anew, in place of the process that lost its context: same arguments, and told which tests are left.
 class fresh_process {
  public:
+  int number = 1;         ///< of this process
+  std::size_t tests = 0;  ///< that were left for it
+  std::string list;       ///< the file that start() was given, open until the end
+  std::string lost;       ///< the first loss of the processes before: "TEST: why"
+
   fresh_process() {
-    const char* told = std::getenv(variable_);
+    const char* told = std::getenv(variable);
     if (told == nullptr) return;
     std::istringstream in(told);
-    std::getline(in >> number_ >> tests_ >> file_ >> std::ws, lost_);
-    unsetenv(variable_);  // not for what the tests start
+    std::getline(in >> number >> tests >> list >> std::ws, lost);
+    unsetenv(variable);  // not for what the tests start
   }
-  int number() const { return number_; }  ///< of this process, from 1
-  bool goes_on() const { return number_ > 1; }
-  std::size_t tests() const { return tests_; }  ///< that were left for this process
-  std::string list() const {
-    return path_of(file_);
-  }  ///< the file that start() was given, open until the end
-  const std::string& lost_before() const { return lost_; }  ///< the first loss: "TEST: why"
+  bool goes_on() const { return number > 1; }
 
   /// "report.2.xml" of process 2 for "report.xml" of process 1: none writes over another one's.
   static std::string file_of(int process, const std::string& file, int of_process = 1) {
@@ -200,26 +199,26 @@ class fresh_process {
   }
 
   /// Replaces this process where fewer tests are left than it began with: so there is an end. Returns why it could not.
-  std::string start(const std::string& lost, std::size_t tests, const std::string& list,
+  std::string start(const std::string& lost_now, std::size_t left, const std::string& text,
                     const std::string& option = "") const {
-    if (goes_on() && tests >= tests_) return "the tests that are left are no fewer than before";
+    if (goes_on() && left >= tests) return "the tests that are left are no fewer than before";
     const int file = memfd_create("cufault guard", 0);
-    if (file < 0 || write(file, list.data(), list.size()) != static_cast<ssize_t>(list.size()))
+    if (file < 0 || write(file, text.data(), text.size()) != static_cast<ssize_t>(text.size()))
       return std::strerror(errno);
+    const std::string path = "/proc/self/fd/" + std::to_string(file);
     std::vector<std::string> words;
     std::ifstream in("/proc/self/cmdline", std::ios::binary);
     for (std::string word; std::getline(in, word, '\0');) words.push_back(word);
     if (!option.empty()) {
       if (goes_on()) words.pop_back();
-      words.push_back(option + path_of(file));
+      words.push_back(option + path);
     }
     std::vector<char*> arguments;
     for (std::string& word : words) arguments.push_back(word.data());
     arguments.push_back(nullptr);
-    const std::string told = std::to_string(number_ + 1) + ' ' + std::to_string(tests) + ' ' +
-                             std::to_string(file) + ' ' + (goes_on() ? lost_ : lost);
-    if (setenv(variable_, told.c_str(), 1) != 0 || fchdir(folder_) != 0) return std::strerror(errno);
-    if (goes_on()) close(file_);
+    const std::string told = std::to_string(number + 1) + ' ' + std::to_string(left) + ' ' + path + ' ' +
+                             (goes_on() ? lost : lost_now);
+    if (setenv(variable, told.c_str(), 1) != 0 || fchdir(folder_) != 0) return std::strerror(errno);
     std::cout.flush();
     std::fflush(nullptr);
     execv("/proc/self/exe", arguments.data());
@@ -227,13 +226,8 @@ class fresh_process {
   }
 
  private:
-  static std::string path_of(int file) { return "/proc/self/fd/" + std::to_string(file); }
-
-  static constexpr const char* variable_ = "CUFAULT_GUARD_GOES_ON";
+  static constexpr const char* variable = "CUFAULT_GUARD_GOES_ON";
   const int folder_ = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
-  int number_ = 1, file_ = -1;
-  std::size_t tests_ = 0;
-  std::string lost_;
 };
 
 }  // namespace cufault

@@ -21,11 +21,10 @@ class gtest_guard : public testing::EmptyTestEventListener {
   void OnTestIterationStart(const testing::UnitTest& program, int round) override {
     if (round > 0) go_on();
     if (round > 0 || !fresh_.goes_on()) return;
-    ADD_FAILURE() << "cufault guard: context lost in " << fresh_.lost_before()
-                  << ", in a process before this one";
-    if (static_cast<std::size_t>(program.test_to_run_count()) == fresh_.tests()) return;
+    ADD_FAILURE() << "cufault guard: context lost in " << fresh_.lost << ", in a process before this one";
+    if (static_cast<std::size_t>(program.test_to_run_count()) == fresh_.tests) return;
     // main() does not give GoogleTest its arguments, or tests change their names.
-    lost_in_ = fresh_.lost_before() + "; the fresh process has other tests";
+    lost_in_ = fresh_.lost + "; the fresh process has other tests";
     rest_ = guard_rest::not_run;
   }
   void OnTestStart(const testing::TestInfo& test) override {
@@ -52,7 +51,7 @@ class gtest_guard : public testing::EmptyTestEventListener {
   }
   void OnTestProgramEnd(const testing::UnitTest&) override {
     go_on();
-    if (fresh_.goes_on()) std::cerr << "cufault guard: context lost in " << fresh_.lost_before() << std::endl;
+    if (fresh_.goes_on()) std::cerr << "cufault guard: context lost in " << fresh_.lost << std::endl;
   }
 
  private:
@@ -67,7 +66,7 @@ class gtest_guard : public testing::EmptyTestEventListener {
     if (output == "xml" || output == "json") output += ":test_detail." + output;
     if (const auto colon = output.find(':'); colon != output.npos && output.back() != '/')
       flags += "--gtest_output=" + output.substr(0, colon + 1) +
-               fresh_process::file_of(fresh_.number() + 1, output.substr(colon + 1), fresh_.number()) + '\n';
+               fresh_process::file_of(fresh_.number + 1, output.substr(colon + 1), fresh_.number) + '\n';
     unsetenv("GTEST_TOTAL_SHARDS");  // the tests that are left are of this shard
     std::cerr << "cufault guard: a fresh process runs the tests after " << lost_in_ << ": " << left_
               << std::endl;
