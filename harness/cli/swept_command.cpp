@@ -39,9 +39,11 @@ using std::chrono::milliseconds;
 
 constexpr std::size_t kept_output = 4U << 20;  // of each stream of a run
 
+using shared_files = std::map<std::string, std::array<std::int64_t, 3>>;
+
 /// Files of shared memory that are this user's, with what tells a file from one of the same name, or from itself written again.
-std::map<std::string, std::array<std::int64_t, 3>> shared_memory() {
-  std::map<std::string, std::array<std::int64_t, 3>> found;
+shared_files shared_memory() {
+  shared_files found;
   std::error_code none;
   for (fs::directory_iterator at("/dev/shm", none), end; !none && at != end; at.increment(none)) {
     struct stat of {};
@@ -50,6 +52,17 @@ std::map<std::string, std::array<std::int64_t, 3>> shared_memory() {
                                       of.st_ctim.tv_nsec};
   }
   return found;
+}
+
+run_seen seen_of(process_result process, const shared_files& before, const fs::path& log) {
+  run_seen seen{std::move(process), read_log(log), {}};
+  if (seen.process.how == ending::interrupted) throw interrupted{};
+  for (const auto& [file, state] : shared_memory())
+    if (const auto same = before.find(file); same == before.end() || same->second != state)
+      seen.shared_memory.push_back(file);
+  std::error_code none;
+  fs::remove(log, none);
+  return seen;
 }
 
 }  // namespace
@@ -76,24 +89,6 @@ spawn_options command_runs::options(const std::string& rules, const std::string&
   return all;
 }
 
-namespace {
-
-run_seen seen_of(const std::optional<process_result>& process,
-                 const std::map<std::string, std::array<std::int64_t, 3>>& before, const fs::path& log) {
-  run_seen seen;
-  seen.process = *process;
-  if (seen.process.how == ending::interrupted) throw interrupted{};
-  for (const auto& [file, state] : shared_memory())
-    if (const auto same = before.find(file); same == before.end() || same->second != state)
-      seen.shared_memory.push_back(file);
-  seen.log = read_log(log);
-  std::error_code none;
-  fs::remove(log, none);
-  return seen;
-}
-
-}  // namespace
-
 run_seen command_runs::run(const std::string& rules, const std::string& fail, milliseconds timeout,
                            const fs::path& scratch, int stop) const {
   const fs::path log = scratch / "anew";
@@ -109,7 +104,8 @@ std::optional<run_seen> command_runs::run_forked(const std::string& rules, const
   std::error_code none;
   fs::remove(log, none);
   const auto before = shared_memory();
-  if (const auto process = forks_->run(rules, fail, timeout, stop)) return seen_of(process, before, log);
+  if (auto process = forks_->run(rules + '\0' + fail, timeout, {}, stop))
+    return seen_of(std::move(*process), before, log);
   why_anew_ = forks_->why_not();
   forks_.reset();
   return {};

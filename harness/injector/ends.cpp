@@ -19,7 +19,6 @@ struct definitions {
   decltype(&::_exit) end;
   decltype(&::execve) execve;
   decltype(&::execv) execv, execvp;
-  decltype(&::execvpe) execvpe;
   decltype(&::posix_spawn) posix_spawn, posix_spawnp;
 };
 constinit definitions next{};
@@ -46,7 +45,6 @@ void find_next_ends() {
   find(next.execve, "execve");
   find(next.execv, "execv");
   find(next.execvp, "execvp");
-  find(next.execvpe, "execvpe");
   find(next.posix_spawn, "posix_spawn");
   find(next.posix_spawnp, "posix_spawnp");
 }
@@ -70,9 +68,6 @@ CUFAULT_EXPORTED int execv(const char* file, char* const* words) noexcept {
 }
 CUFAULT_EXPORTED int execvp(const char* name, char* const* words) noexcept {
   return start(next.execvp, environ, name, words);
-}
-CUFAULT_EXPORTED int execvpe(const char* name, char* const* words, char* const* variables) noexcept {
-  return start(next.execvpe, variables, name, words, variables);
 }
 CUFAULT_EXPORTED int posix_spawn(pid_t* pid, const char* file, const posix_spawn_file_actions_t* actions,
                                  const posix_spawnattr_t* attributes, char* const* words,

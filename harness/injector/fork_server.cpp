@@ -18,6 +18,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -71,8 +72,14 @@ std::size_t threads_that_stay() {
   return further_threads();
 }
 
+/// Where requests come from, and the pipes that were standard output and standard error when the program began.
+struct channel {
+  int number = -1;
+  std::array<unsigned long long, 2> output{};
+};
+
 /// Why children of this process would not do what the program started anew does; "" if nothing speaks against it.
-std::string why_unsafe(int channel) {
+std::string why_unsafe(const channel& from) {
   if (getpgrp() != getpid()) return "its first call comes in a process that it starts";
   siginfo_t child{};
   if (waitid(P_ALL, 0, &child, WEXITED | WNOHANG | WNOWAIT | __WALL) == 0 || errno != ECHILD)
@@ -80,9 +87,11 @@ std::string why_unsafe(int channel) {
   for (const descriptor& file : descriptors()) {
     if (S_ISCHR(file.is.st_mode) && major(file.is.st_rdev) == major_of_nvidia)
       return "it has opened a GPU before its first call that is seen";
-    if (S_ISSOCK(file.is.st_mode) && file.number != channel)
-      return fmt::format("its descriptor {} is a connection, which forked processes would share",
-                         file.number);
+    const bool is_pipe =
+        S_ISFIFO(file.is.st_mode) && file.is.st_ino != from.output[0] && file.is.st_ino != from.output[1];
+    if (is_pipe || (S_ISSOCK(file.is.st_mode) && file.number != from.number))
+      return fmt::format("its descriptor {} is a {}, which forked processes would share", file.number,
+                         is_pipe ? "pipe" : "connection");
   }
   if (const std::size_t threads = threads_that_stay(); threads != 0)
     return fmt::format("{} further thread{} before its first call", threads,
@@ -90,43 +99,42 @@ std::string why_unsafe(int channel) {
   return {};
 }
 
-/// The first process to ask gets the channel, if the program has not closed or replaced it; else -1.
-int take_channel() {
+/// The first process to ask gets the channel, if the program has not closed or replaced it.
+channel take_channel() {
   static constinit std::atomic<bool> taken{false};
   const char* asked = environment("CUFAULT_FORKS");
-  int number = -1;
+  channel from;
   unsigned long long inode = 0;
   struct stat is {};
-  if (asked == nullptr || taken.exchange(true) || sscanf(asked, "%d:%llu", &number, &inode) != 2) return -1;
-  return fstat(number, &is) == 0 && S_ISSOCK(is.st_mode) && is.st_ino == inode ? number : -1;
+  if (asked == nullptr || taken.exchange(true) ||
+      sscanf(asked, "%d:%llu:%llu:%llu", &from.number, &inode, &from.output[0], &from.output[1]) != 4 ||
+      fstat(from.number, &is) != 0 || !S_ISSOCK(is.st_mode) || is.st_ino != inode)
+    from.number = -1;
+  return from;
 }
 
 struct request {
-  std::string rules, fail;
-  std::array<ino_t, 2> replaced{};    ///< pipes that were standard output and standard error
-  std::array<int, 2> output{-1, -1};  ///< what takes their place
+  std::string text;
+  std::array<int, 2> output{-1, -1};  ///< take the place of the channel's
 };
 
 /// Returns false at the end of the channel.
-bool receive(int channel, request& asked) {
+bool receive(const channel& from, request& asked) {
   static std::array<char, 1U << 18> text;
   alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof asked.output)> control{};
-  iovec parts[]{{asked.replaced.data(), sizeof asked.replaced}, {text.data(), text.size()}};
+  iovec part{text.data(), text.size()};
   msghdr message{};
-  message.msg_iov = parts;
-  message.msg_iovlen = 2;
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
   message.msg_control = control.data();
   message.msg_controllen = control.size();
   ssize_t size = 0;
-  while ((size = recvmsg(channel, &message, MSG_CMSG_CLOEXEC)) < 0 && errno == EINTR) {
+  while ((size = recvmsg(from.number, &message, MSG_CMSG_CLOEXEC)) < 0 && errno == EINTR) {
   }
   const cmsghdr* given = CMSG_FIRSTHDR(&message);
-  if (size < static_cast<ssize_t>(sizeof asked.replaced) || given == nullptr) return false;
+  if (size < 0 || given == nullptr) return false;
   memcpy(asked.output.data(), CMSG_DATA(given), sizeof asked.output);
-  const std::string_view all(text.data(), static_cast<std::size_t>(size) - sizeof asked.replaced);
-  const auto end = all.find('\0');
-  asked.rules = all.substr(0, end);
-  asked.fail = end == all.npos ? "" : all.substr(end + 1);
+  asked.text.assign(text.data(), static_cast<std::size_t>(size));
   return true;
 }
 
@@ -137,27 +145,28 @@ pid_t fork_sibling() {
   return static_cast<pid_t>(syscall(SYS_clone, CLONE_PARENT | SIGCHLD, nullptr, nullptr, nullptr, nullptr));
 }
 
-void become(const request& asked, int channel) {
+void become(const request& asked, const channel& from) {
   setpgid(0, 0);
   for (const descriptor& file : descriptors())
     for (std::size_t i = 0; i < asked.output.size(); ++i)
-      if (S_ISFIFO(file.is.st_mode) && file.is.st_ino == asked.replaced[i])
+      if (S_ISFIFO(file.is.st_mode) && file.is.st_ino == from.output[i])
         dup3(asked.output[i], file.number, (fcntl(file.number, F_GETFD) & FD_CLOEXEC) != 0 ? O_CLOEXEC : 0);
-  for (const int own : {channel, asked.output[0], asked.output[1]}) close(own);
+  for (const int own : {from.number, asked.output[0], asked.output[1]}) close(own);
   unsetenv("CUFAULT_FORKS");
   begin_counts_of_child();
-  begin_anew(asked.rules, asked.fail);
+  const std::string rules = asked.text.c_str();  // up to the zero byte
+  begin_anew(rules, asked.text.substr(rules.size() + 1));
 }
 
 }  // namespace
 
 void serve_forks() {
-  const int channel = take_channel();
-  if (channel < 0) return;
+  const channel from = take_channel();
+  if (from.number < 0) return;
   const exempt_from_rules alone_now;
-  const std::string why = why_unsafe(channel);
+  const std::string why = why_unsafe(from);
   const std::string hello = why.empty() ? fmt::format("{}", getpid()) : why;
-  send(channel, hello.data(), hello.size(), MSG_NOSIGNAL);
+  send(from.number, hello.data(), hello.size(), MSG_NOSIGNAL);
   if (!why.empty()) return;
   sigset_t all;
   sigset_t before;
@@ -166,17 +175,21 @@ void serve_forks() {
   std::vector<std::pair<int, off_t>> read_so_far;  // children share the place in a file with this process
   for (const descriptor& file : descriptors())
     if (S_ISREG(file.is.st_mode)) read_so_far.emplace_back(file.number, lseek(file.number, 0, SEEK_CUR));
-  for (request asked; receive(channel, asked);) {
+  constexpr itimerval none{};
+  itimerval alarm{};  // which a child does not inherit
+  setitimer(ITIMER_REAL, &none, &alarm);
+  for (request asked; receive(from, asked);) {
     for (const auto& [file, place] : read_so_far) lseek(file, place, SEEK_SET);
     const pid_t child = fork_sibling();
     if (child == 0) {
-      become(asked, channel);
+      become(asked, from);
+      setitimer(ITIMER_REAL, &alarm, nullptr);
       pthread_sigmask(SIG_SETMASK, &before, nullptr);
       return;
     }
     for (const int file : asked.output) close(file);
     const std::string answer = fmt::format("{}", child);
-    send(channel, answer.data(), answer.size(), MSG_NOSIGNAL);
+    send(from.number, answer.data(), answer.size(), MSG_NOSIGNAL);
   }
   end_process();
 }

@@ -47,11 +47,11 @@ process_result shared_process::run(const arm& a, const std::vector<std::string>&
                                    const std::function<void(std::string_view)>& on_report, int stop) {
   const std::string key = fmt::format("{}\n{}", shared_process_key(a), fmt::join(command, "\n"));
   const bool forks = !a.framework.empty();
-  std::erase_if(kept_, [&](const kept& each) { return !each.forks && each.key != key; });
+  std::erase_if(kept_, [&](const kept& each) { return each.process && each.key != key; });
   auto at = std::ranges::find(kept_, key, &kept::key);
   if (at == kept_.end()) {
     while (forks && kept_.size() >= most_) kept_.pop_front();
-    kept fresh{.key = key, .forks = forks, .scratch = std::make_unique<scratch_folder>()};
+    kept fresh{.key = key, .scratch = std::make_unique<scratch_folder>()};
     spawn_options options;
     options.argv = command;
     // A batch damages its process on purpose, from its first call on: no check for damage.
@@ -65,7 +65,10 @@ process_result shared_process::run(const arm& a, const std::vector<std::string>&
       options.environment.merge(fresh.mps->variables());
     }
     options.preload = a.preload;
-    fresh.process = std::make_unique<resident_process>(options);
+    if (forks)
+      fresh.forks = std::make_unique<forking_process>(options, stop);
+    else
+      fresh.process = std::make_unique<resident_process>(options);
     at = kept_.insert(kept_.end(), std::move(fresh));
     ++counts_.processes;
   }
@@ -73,7 +76,13 @@ process_result shared_process::run(const arm& a, const std::vector<std::string>&
   ++counts_.trials;
   resident_process::answer said;
   try {
-    said = at->process->ask(request, a.timeout, on_report, stop);
+    if (at->forks) {
+      const auto seen = at->forks->run(request, a.timeout, on_report, stop);
+      if (seen) return *seen;
+      said.process = at->forks->ended();
+    } else {
+      said = at->process->ask(request, a.timeout, on_report, stop);
+    }
   } catch (...) {
     kept_.erase(at);
     throw;
@@ -94,7 +103,7 @@ void shared_process::make_way_for(const arm& a) {
 }
 
 void shared_process::leave_gpu() {
-  std::erase_if(kept_, [](const kept& each) { return !each.forks; });
+  std::erase_if(kept_, [](const kept& each) { return each.process != nullptr; });
 }
 
 void shared_process::retire() {

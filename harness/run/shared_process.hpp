@@ -26,8 +26,8 @@ std::map<std::string, std::string> variables_at_start(const arm& a);
 std::string shared_process_key(const arm& a);
 
 /// Processes that run one trial after another (`cufault trials`), for arms with shares_process. One is reused while its answers report no
-/// damage. After a trial that damages or ends it, the next trial gets a new one. Up to `most` interpreters, which have no memory of the GPU, are
-/// kept, one per key and command; and at most one other process.
+/// damage. After a trial that damages or ends it, the next trial gets a new one. Up to `most` interpreters, which fork each trial and have no
+/// memory of the GPU, are kept, one per key and command; and at most one other process.
 class shared_process {
  public:
   /// One interpreter more ends the one that was used longest ago.
@@ -56,10 +56,10 @@ class shared_process {
  private:
   struct kept {
     std::string key;  // key and command of the process
-    bool forks;
     std::unique_ptr<scratch_folder> scratch{};
     std::unique_ptr<mps_daemon> mps{};
-    std::unique_ptr<resident_process> process{};
+    std::unique_ptr<resident_process> process{};  // or
+    std::unique_ptr<forking_process> forks{};     // of a framework
   };
   static std::size_t most_interpreters();
   std::size_t most_;

@@ -363,6 +363,7 @@ class process_tree {
     }
   }
 
+  [[nodiscard]] pid_t leader() const { return leader_; }
   [[nodiscard]] int stragglers() const { return stragglers_; }
 
   /// Number of orphans so far. They are ended with the program.
@@ -410,15 +411,10 @@ std::optional<ending> watch(pid_t pid, const std::vector<stream*>& streams, cloc
   return {};
 }
 
-// Sets how a process ended, unless we ended it.
 void set_ending(process_result& result, const siginfo_t& how) {
-  if (result.how != ending::exited) return;
-  if (how.si_code == CLD_EXITED) {
-    result.exit_code = how.si_status;
-  } else {
-    result.how = ending::signalled;
-    result.signal = how.si_status;
-  }
+  const bool exited = how.si_code == CLD_EXITED;
+  result.how = exited ? ending::exited : ending::signalled;
+  (exited ? result.exit_code : result.signal) = how.si_status;
 }
 
 // Pipes for what a process prints, and what is kept of it.
@@ -444,25 +440,27 @@ struct captured {
   }
 };
 
-// Watches a child until it ends, its time is over or `stop` is readable, and ends what is left of it.
-process_result follow(pid_t pid, std::set<pid_t> strangers, captured& output, stream* report,
-                      clock::time_point start, const spawn_options& options, int stop) {
-  process_tree tree(pid, std::move(strangers));
-  output.close_ends();
-  std::vector<stream*> streams{&output.out, &output.err};
-  if (report != nullptr) streams.push_back(report);
-  process_result result;
-  result.how = watch(pid, streams, start + options.timeout, stop).value();
-  const auto how = tree.end();
+// Watches a process until it ends, its time is over, `stop` is readable or what it has said is `enough`. Ends what is left of it, but for the
+// last, and returns false for that.
+bool follow(process_tree& tree, captured& output, std::vector<stream*> streams, clock::time_point start,
+            milliseconds timeout, int stop, process_result& result,
+            const std::function<bool()>& enough = {}) {
+  streams.insert(streams.end(), {&output.out, &output.err});
+  const auto how = watch(tree.leader(), streams, start + timeout, stop, enough);
+  const siginfo_t ended = how ? tree.end() : siginfo_t{};
   result.milliseconds = std::chrono::duration<double, std::milli>(clock::now() - start).count();
-  result.stragglers = tree.stragglers();
-  // Nobody writes any more: read the rest of the pipes.
-  for (auto* s : streams) s->drain();
-  if (how.si_pid != pid) fail(ECHILD, "somebody else has reaped " + options.argv[0]);
-  set_ending(result, how);
+  // Processes that it left behind are ended with it.
+  result.stragglers = how ? tree.stragglers() : tree.others();
+  // Nobody writes any more, or not now: read the rest of the pipes.
+  for (auto* each : streams) each->drain();
   result.stdout_text = output.kept_out.text();
   result.stderr_text = output.kept_err.text();
-  return result;
+  if (!how) return false;
+  if (ended.si_pid != tree.leader())
+    fail(ECHILD, fmt::format("somebody else has reaped process {}", tree.leader()));
+  result.how = *how;
+  if (*how == ending::exited) set_ending(result, ended);
+  return true;
 }
 
 // State that interrupt_guard's handler uses.
@@ -499,68 +497,101 @@ process_result run_process(const spawn_options& options,
   captured output(options.keep_output);
   auto report_pipe = make_pipe();
   const auto start = clock::now();
-  const pid_t pid = spawn(options, -1, output.out_end.get(), output.err_end.get(), report_pipe.write.get());
+  process_tree tree(spawn(options, -1, output.out_end.get(), output.err_end.get(), report_pipe.write.get()),
+                    std::move(strangers));
   report_pipe.write.reset();
-  stream report_stream(std::move(report_pipe.read), [&](std::string_view bytes) {
+  output.close_ends();
+  stream report(std::move(report_pipe.read), [&](std::string_view bytes) {
     if (on_report) on_report(bytes);
   });
-  return follow(pid, std::move(strangers), output, &report_stream, start, options, stop);
+  process_result result;
+  follow(tree, output, {&report}, start, options.timeout, stop, result);
+  return result;
 }
 
-struct forking_process::state {
+namespace {
+
+// A program that stays, and its end of a channel.
+struct resident {
   spawn_options options;
   waitable_children waitable;
-  std::optional<process_tree> tree;
-  std::optional<captured> before;  // what it printed until it stopped
-  std::array<ino_t, 2> replaced{};
-  pid_t pid = -1;
-  std::string said, why_not;
+  captured output;  // since it began, or since it was asked
+  unique_fd theirs;
   std::optional<stream> channel;
+  std::string said;  // on the channel, since it was asked
+  std::optional<process_tree> tree;
 
-  /// Waits for a message. Returns false, and why, if none came.
-  bool hears(clock::time_point deadline, int stop) {
-    const auto how = watch(pid, {&before->out, &before->err, &*channel}, deadline, stop,
-                           [this] { return !said.empty() || channel->descriptor() < 0; });
-    if (how) channel->take();  // it may have spoken last
-    if (!said.empty()) return true;
-    why_not = how == ending::timed_out ? "it made no call that is seen in time"
-              : how == ending::interrupted
-                  ? "interrupted"
-                  : "it ended before a call that is seen, or closed a descriptor that "
-                    "it inherited";
+  resident(const spawn_options& asked, int type) : options(asked), output(asked.keep_output) {
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    std::array<int, 2> ends{};
+    if (socketpair(AF_UNIX, type | SOCK_CLOEXEC, 0, ends.data()) != 0) fail(errno, "cannot make a channel");
+    theirs = raised(ends[1]);
+    channel.emplace(raised(ends[0]), [this](std::string_view bytes) { said += bytes; });
+    if (fcntl(channel->descriptor(), F_SETFL, O_NONBLOCK) != 0)
+      fail(errno, "cannot make a channel non-blocking");
+  }
+  ~resident() = default;
+  resident(const resident&) = delete;
+  resident& operator=(const resident&) = delete;
+
+  void start(int in, int report) {
+    auto strangers = children_of_this_process();
+    tree.emplace(spawn(options, in, output.out_end.get(), output.err_end.get(), report),
+                 std::move(strangers));
+    residents().insert(tree->leader());
+    theirs.reset();
+    output.close_ends();
+  }
+
+  /// Waits for what it says. Returns false if it has been ended: `result` says how.
+  bool hears(process_result& result, clock::time_point start, milliseconds timeout, int stop,
+             const std::function<bool()>& enough, std::vector<stream*> streams = {}) {
+    streams.push_back(&*channel);
+    if (!follow(*tree, output, std::move(streams), start, timeout, stop, result, enough)) return true;
+    channel->take();  // it may have spoken last
     tree.reset();
     return false;
   }
 };
 
-forking_process::forking_process(const spawn_options& options, int stop) : state_(std::make_unique<state>()) {
-  prctl(PR_SET_CHILD_SUBREAPER, 1);
+}  // namespace
+
+struct forking_process::state : resident {
+  process_result before;  // what it printed until it stopped; how it ended
+  std::string why_not;
+  using resident::resident;
+
+  /// Waits for a message.
+  bool hears_a_message(clock::time_point start, milliseconds timeout, int stop) {
+    said.clear();
+    if (hears(before, start, timeout, stop, [this] { return !said.empty() || channel->descriptor() < 0; }) &&
+        !said.empty())
+      return true;
+    if (tree) set_ending(before, tree->end());  // it has closed the channel, by ending perhaps
+    why_not = before.how == ending::timed_out     ? "it made no call that is seen in time"
+              : before.how == ending::interrupted ? "interrupted"
+                                                  : "it ended before a call that is seen, or closed a "
+                                                    "descriptor that it inherited";
+    tree.reset();
+    return !said.empty();
+  }
+};
+
+forking_process::forking_process(const spawn_options& options, int stop)
+    : state_(std::make_unique<state>(options, SOCK_SEQPACKET)) {
   state& s = *state_;
-  s.options = options;
-  auto strangers = children_of_this_process();
-  std::array<int, 2> ends{};
-  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0)
-    fail(errno, "cannot make a channel");
-  unique_fd theirs = raised(ends[1]);
-  s.channel.emplace(raised(ends[0]), [&s](std::string_view bytes) { s.said += bytes; });
-  s.before.emplace(options.keep_output);
   const auto inode_of = [](const unique_fd& file) {
     struct stat is {};
     fstat(file.get(), &is);
     return is.st_ino;
   };
-  s.replaced = {inode_of(s.before->out_end), inode_of(s.before->err_end)};
-  spawn_options stops = options;
-  stops.environment["CUFAULT_FORKS"] = fmt::format("{}:{}", report_fd, inode_of(theirs));
-  const auto deadline = clock::now() + options.timeout;
-  s.pid = spawn(stops, -1, s.before->out_end.get(), s.before->err_end.get(), theirs.get());
-  s.tree.emplace(s.pid, std::move(strangers));
-  residents().insert(s.pid);
-  theirs.reset();
-  s.before->close_ends();
-  if (!s.hears(deadline, stop)) return;
-  for (stream* each : {&s.before->out, &s.before->err}) each->drain();
-  if (s.said == fmt::format("{}", s.pid)) return;
+  s.options.environment["CUFAULT_FORKS"] = fmt::format(
+      "{}:{}:{}:{}", report_fd, inode_of(s.theirs), inode_of(s.output.out_end), inode_of(s.output.err_end));
+  const auto start = clock::now();
+  s.start(-1, s.theirs.get());
+  if (const std::string own = fmt::format("{}", s.tree->leader());
+      !s.hears_a_message(start, options.timeout, stop) || s.said == own)
+    return;
   const bool tells = s.said.find_first_not_of("0123456789") != std::string::npos;
   s.why_not = tells ? s.said : "its first call comes in a process that it starts";
   s.tree.reset();
@@ -572,78 +603,66 @@ const std::string& forking_process::why_not() const {
   return state_->why_not;
 }
 
-std::optional<process_result> forking_process::run(const std::string& rules, const std::string& fails,
-                                                   milliseconds timeout, int stop) {
+const process_result& forking_process::ended() const {
+  return state_->before;
+}
+
+std::optional<process_result> forking_process::run(const std::string& request, milliseconds timeout,
+                                                   const std::function<void(std::string_view)>& on_report,
+                                                   int stop) {
   state& s = *state_;
   if (!s.tree) return {};
   auto strangers = children_of_this_process();
   captured output(s.options.keep_output);
+  auto report_pipe = make_pipe();
+  stream report(std::move(report_pipe.read), on_report);
   const auto start = clock::now();
-  std::string text = rules + '\0' + fails;
-  const std::array given{output.out_end.get(), output.err_end.get()};
-  std::array<iovec, 2> parts{{{s.replaced.data(), sizeof s.replaced}, {text.data(), text.size()}}};
+  const std::array given{output.out_end.get(), output.err_end.get(), report_pipe.write.get()};
+  const std::size_t bytes = (on_report ? 3 : 2) * sizeof given[0];
+  iovec text{const_cast<char*>(request.data()), request.size()};
   alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof given)> control{};
   msghdr message{};
-  message.msg_iov = parts.data();
-  message.msg_iovlen = parts.size();
+  message.msg_iov = &text;
+  message.msg_iovlen = 1;
   message.msg_control = control.data();
-  message.msg_controllen = control.size();
+  message.msg_controllen = CMSG_SPACE(bytes);
   cmsghdr& passes = *CMSG_FIRSTHDR(&message);
   passes.cmsg_level = SOL_SOCKET;
   passes.cmsg_type = SCM_RIGHTS;
-  passes.cmsg_len = CMSG_LEN(sizeof given);
-  std::memcpy(CMSG_DATA(&passes), given.data(), sizeof given);
-  s.said.clear();
-  static_cast<void>(sendmsg(s.channel->descriptor(), &message, MSG_NOSIGNAL));  // hears() notices its end
-  if (!s.hears(start + timeout, stop)) return {};
+  passes.cmsg_len = CMSG_LEN(bytes);
+  std::memcpy(CMSG_DATA(&passes), given.data(), bytes);
+  static_cast<void>(sendmsg(s.channel->descriptor(), &message, MSG_NOSIGNAL));  // its end is noticed below
+  if (!s.hears_a_message(start, timeout, stop)) return {};
   const int child = std::atoi(s.said.c_str());
   if (child <= 0) {
     s.why_not = "it cannot fork";
     s.tree.reset();
     return {};
   }
-  spawn_options as = s.options;
-  as.timeout = timeout;
-  process_result result = follow(child, std::move(strangers), output, nullptr, start, as, stop);
-  result.stdout_text = s.before->kept_out.text() + result.stdout_text;
-  result.stderr_text = s.before->kept_err.text() + result.stderr_text;
+  report_pipe.write.reset();
+  output.close_ends();
+  process_tree tree(child, std::move(strangers));
+  process_result result;
+  follow(tree, output, {&report}, start, timeout, stop, result);
+  result.stdout_text = s.before.stdout_text + result.stdout_text;
+  result.stderr_text = s.before.stderr_text + result.stderr_text;
   return result;
 }
 
-struct resident_process::state {
-  std::string program;
-  std::size_t keep_output = 0;
-  waitable_children waitable;
-  std::optional<process_tree> tree;
-  pid_t pid = -1;
-  std::string said;  // received on the channel since the last request
-  std::optional<kept_output> out, err;
+struct resident_process::state : resident {
   const std::function<void(std::string_view)>* on_report = nullptr;
-  std::optional<stream> out_stream, err_stream, report_stream, channel;
+  std::optional<stream> report;
+  using resident::resident;
 };
 
-resident_process::resident_process(const spawn_options& options) : state_(std::make_unique<state>()) {
-  prctl(PR_SET_CHILD_SUBREAPER, 1);
+resident_process::resident_process(const spawn_options& options)
+    : state_(std::make_unique<state>(options, SOCK_STREAM)) {
   state& s = *state_;
-  s.program = options.argv.empty() ? std::string() : options.argv[0];
-  s.keep_output = options.keep_output;
-  auto strangers = children_of_this_process();
-  auto out_pipe = make_pipe(), err_pipe = make_pipe(), report_pipe = make_pipe();
-  std::array<int, 2> ends{};
-  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0)
-    fail(errno, "cannot make a channel");
-  unique_fd theirs = raised(ends[1]);
-  unique_fd ours = raised(ends[0]);
-  if (fcntl(ours.get(), F_SETFL, O_NONBLOCK) != 0) fail(errno, "cannot make a channel non-blocking");
-  s.pid = spawn(options, theirs.get(), out_pipe.write.get(), err_pipe.write.get(), report_pipe.write.get());
-  s.tree.emplace(s.pid, std::move(strangers));
-  residents().insert(s.pid);
-  s.out_stream.emplace(std::move(out_pipe.read), [&s](std::string_view bytes) { s.out->add(bytes); });
-  s.err_stream.emplace(std::move(err_pipe.read), [&s](std::string_view bytes) { s.err->add(bytes); });
-  s.report_stream.emplace(std::move(report_pipe.read), [&s](std::string_view bytes) {
+  auto report_pipe = make_pipe();
+  s.report.emplace(std::move(report_pipe.read), [&s](std::string_view bytes) {
     if (s.on_report != nullptr && *s.on_report) (*s.on_report)(bytes);
   });
-  s.channel.emplace(std::move(ours), [&s](std::string_view bytes) { s.said += bytes; });
+  s.start(s.theirs.get(), report_pipe.write.get());
 }
 
 resident_process::~resident_process() = default;
@@ -663,38 +682,16 @@ resident_process::answer resident_process::ask(std::string_view request, std::ch
   if (!s.tree) throw std::logic_error("a request to a process that has ended");
   const auto start = clock::now();
   s.said.clear();
-  s.out.emplace(s.keep_output);
-  s.err.emplace(s.keep_output);
+  s.output.kept_out = s.output.kept_err = kept_output(s.options.keep_output);
   s.on_report = &on_report;
   const std::string line = std::string(request) + "\n";
   // A request fits into the channel, since the process reads nothing else. watch() notices if it has ended.
   static_cast<void>(send(s.channel->descriptor(), line.data(), line.size(), MSG_NOSIGNAL));
-
-  const std::vector<stream*> streams{&*s.out_stream, &*s.err_stream, &*s.report_stream, &*s.channel};
-  const auto how = watch(s.pid, streams, start + timeout, stop, [&] { return s.said.ends_with('\n'); });
   answer a;
-  a.answered = !how;
-  siginfo_t ended{};
-  if (how) {
-    a.process.how = *how;
-    ended = s.tree->end();
-    a.process.stragglers = s.tree->stragglers();
-  } else {
-    // Processes that it left behind are ended with it.
-    a.process.stragglers = s.tree->others();
-  }
-  a.process.milliseconds = std::chrono::duration<double, std::milli>(clock::now() - start).count();
-  for (auto* each : streams) each->drain();
+  a.answered =
+      s.hears(a.process, start, timeout, stop, [&s] { return s.said.ends_with('\n'); }, {&*s.report});
   s.on_report = nullptr;
-  a.process.stdout_text = s.out->text();
-  a.process.stderr_text = s.err->text();
-  if (how) {
-    if (ended.si_pid != s.pid) fail(ECHILD, "somebody else has reaped " + s.program);
-    set_ending(a.process, ended);
-    s.tree.reset();
-  } else {
-    a.text = s.said.substr(0, s.said.size() - 1);
-  }
+  if (a.answered) a.text = s.said.substr(0, s.said.size() - 1);
   return a;
 }
 

@@ -73,13 +73,14 @@ class resident_process {
   std::unique_ptr<state> state_;
 };
 
-/// A program that stops at its first call of the driver or of a library, and forks a child for each run: libcufault.so, preloaded, does that
-/// where CUFAULT_FORKS is "DESCRIPTOR:INODE" of a channel (SOCK_SEQPACKET). It says its process ID, or why it goes on without stopping. A
-/// request is two inodes of pipes, rules, a zero byte and texts of --fail, with two descriptors that take the place of those pipes; the
-/// answer is the process ID of a child of this process. Used like resident_process; others may be there meanwhile.
+/// A program that stays and forks a child for each run. CUFAULT_FORKS is the descriptor of its channel (SOCK_SEQPACKET), that one's inode, and
+/// those of its pipes for output, parted by colons. It says its process ID, or why it goes on without stopping. A request is a text, with
+/// descriptors that take the place of those pipes and, where the run reports, of report_fd. The answer is the process ID of a child of this
+/// process. Two programs do that: any that libcufault.so is preloaded into, at its first call of the driver or of a library (the text: rules,
+/// a zero byte and texts of --fail), and framework_trials/forks.py (a trial). Used like resident_process; others may be there meanwhile.
 class forking_process {
  public:
-  /// Waits until the program stops, for the options' timeout at most. Throws as run_process().
+  /// Waits until the program asks for requests, for the options' timeout at most. Throws as run_process().
   explicit forking_process(const spawn_options& options, int stop = -1);
   ~forking_process();  ///< ends it
   forking_process(const forking_process&) = delete;
@@ -87,9 +88,11 @@ class forking_process {
 
   /// Why it forks nothing, in words that follow "the program is started anew for each run: "; "" while it does.
   [[nodiscard]] const std::string& why_not() const;
-  /// A run by a child, watched and ended as by run_process(). What the program printed before it stopped comes first. Nullopt if it forks none.
-  std::optional<process_result> run(const std::string& rules, const std::string& fails,
-                                    std::chrono::milliseconds timeout, int stop = -1);
+  /// Where it forks nothing any more: how it ended.
+  [[nodiscard]] const process_result& ended() const;
+  /// A run by a child, watched and ended as by run_process(). What the program itself printed comes first. Nullopt if it forks none.
+  std::optional<process_result> run(const std::string& request, std::chrono::milliseconds timeout,
+                                    const std::function<void(std::string_view)>& on_report, int stop = -1);
 
  private:
   struct state;

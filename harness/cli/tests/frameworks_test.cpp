@@ -542,13 +542,13 @@ TEST_F(injected_trials, are_forked_from_one_interpreter) {
   options.argv = {folder / "python", "-B", std::string(FRAMEWORKS) + "/run_trials.py", "serve", "--gpu"};
   options.environment = {{"LD_LIBRARY_PATH", FAKE_DRIVER}, {"CUFAULT_LOG", "/dev/null"}};
   options.preload = {INJECTOR};
-  resident_process server(options);
+  forking_process server(options);
   for (const char* arm : {"matmul.memory", "matmul.memory_once"}) {
     std::string said;
-    const auto answer =
-        server.ask(nlohmann::json{{"case", "pytorch.injected"}, {"arm", arm}, {"seed", 5}}.dump(),
+    const auto seen =
+        server.run(nlohmann::json{{"case", "pytorch.injected"}, {"arm", arm}, {"seed", 5}}.dump(),
                    std::chrono::seconds(60), [&](std::string_view bytes) { said += bytes; });
-    EXPECT_TRUE(answer.answered) << answer.process.stderr_text;
+    ASSERT_TRUE(seen) << server.why_not();
     EXPECT_THAT(said, AllOf(HasSubstr("CUBLAS_STATUS_ALLOC_FAILED"), HasSubstr(R"("t": "done")")));
     EXPECT_THAT(said, HasSubstr(R"("driver calls of this process that rules acted on", "value": 1.0)"));
   }
@@ -561,14 +561,14 @@ class served_trials : public frameworks {
     spawn_options options;
     options.argv = {folder / "python", "-B", std::string(FRAMEWORKS) + "/run_trials.py", "serve"};
     options.environment = {{"CUDA_LAUNCH_BLOCKING", "0"}};
-    resident_process server(options);
+    forking_process server(options);
     std::vector<std::string> all;
     for (const nlohmann::json& environment : environments) {
       const nlohmann::json request{
           {"case", "pytorch.on_the_cpu"}, {"arm", "mixed_types"}, {"seed", 5}, {"environment", environment}};
-      const auto answer = server.ask(request.dump(), std::chrono::seconds(60), [](std::string_view) {});
-      EXPECT_TRUE(answer.answered) << answer.process.stderr_text;
-      all.push_back(answer.process.stdout_text);
+      const auto seen = server.run(request.dump(), std::chrono::seconds(60), [](std::string_view) {});
+      EXPECT_TRUE(seen) << server.why_not();
+      all.push_back(seen ? seen->stdout_text : "");
     }
     return all;
   }

@@ -94,6 +94,13 @@ TEST_F(sweep_forks, a_forked_row_that_hangs_or_leaves_a_process_is_ended) {
   EXPECT_EQ(seen.of("end").at(0).contains("anew"), false);
 }
 
+TEST_F(sweep_forks, a_timer_that_was_set_before_the_fork_goes_on_in_each_child) {
+  const swept seen = sweep({"--timeout", "20s"}, {"alarm", "report", "hang"});
+  EXPECT_THAT(seen.outcomes(), UnorderedElementsAre("cuInit reported", "cuCtxGetCurrent crashed"));
+  EXPECT_EQ(seen.of("row").at(1)["ended"], "SIGALRM");
+  EXPECT_EQ(forked(seen.of("end").at(0)), 1);
+}
+
 // ---- what is started anew, and why ----
 
 TEST_F(sweep_forks, a_row_that_differs_in_a_forked_process_ends_forking) {
@@ -111,6 +118,7 @@ TEST_F(sweep_forks, what_cannot_be_forked_is_started_anew) {
       {"thread", "1 further thread of it has begun before its first call"},
       {"fork", "its first call comes in a process that it starts"},
       {"open_connection", "is a connection, which forked processes would share"},
+      {"open_pipe", "is a pipe, which forked processes would share"},
       {"close_descriptors", "closed a descriptor that it inherited"}};
   for (const auto& [begins, why] : all) {
     const swept seen = sweep({}, {begins, "report", "swallow"});
@@ -121,6 +129,12 @@ TEST_F(sweep_forks, what_cannot_be_forked_is_started_anew) {
   }
   EXPECT_THAT(cufault({}, {swept_program, "thread", "report"}).stdout_text,
               HasSubstr("the command is started anew for each run: 1 further thread"));
+}
+
+TEST_F(sweep_forks, what_is_to_be_forked_and_never_gets_to_a_call_is_ended) {
+  const swept seen = sweep({"--timeout", "1s"}, {"never_ready", "report", "swallow"}, true);
+  EXPECT_THAT(seen.outcomes(), reported_and_swallowed);
+  EXPECT_EQ(seen.of("end").at(0)["anew"], "it made no call that is seen in time");
 }
 
 TEST_F(sweep_forks, a_program_in_the_background_is_told) {

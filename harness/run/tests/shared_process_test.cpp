@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// Interpreters that stay, with shells in place of them.
+// Interpreters that stay, and fork what says who they are.
 #include "harness/run/shared_process.hpp"
 
 #include <gtest/gtest.h>
@@ -18,12 +18,22 @@ arm of_framework(const std::string& framework, std::map<std::string, std::string
   return a;
 }
 
-/// Answers each request, and says its number.
-const std::vector<std::string> stand_in_interpreter{"/bin/sh", "-c",
-                                                    "while read -r line; do echo process $$; echo >&0; done"};
+/// Of which a child does what a request says, in Python.
+const std::vector<std::string> stand_in_interpreter{
+    PYTHON3, "-c",
+    "import os, signal, sys; sys.path.insert(0, '" FRAMEWORKS
+    "'); from framework_trials import forks\n"
+    "process = os.getpid(); exec(forks.request_of_child(bytes))"},
+    stand_in_of_lines{"/bin/sh", "-c", "while read -r line; do echo process $$; echo >&0; done"};
+
+process_result run_in_child(shared_process& shared, const arm& a, const std::string& request,
+                            const std::function<void(std::string_view)>& on_report = {}) {
+  return shared.run(a, stand_in_interpreter, request, {}, on_report, -1);
+}
 
 std::string process_of(shared_process& shared, const arm& a) {
-  const process_result answer = shared.run(a, stand_in_interpreter, "x", {}, {}, -1);
+  const process_result answer = a.framework.empty() ? shared.run(a, stand_in_of_lines, "x", {}, {}, -1)
+                                                    : run_in_child(shared, a, "print('process', process)");
   EXPECT_EQ(answer.stragglers, 0);
   return answer.stdout_text;
 }
@@ -55,10 +65,28 @@ TEST(interpreters, stay_where_another_process_leaves_the_gpu) {
   EXPECT_NE(process_of(shared, a), first);
 }
 
+TEST(interpreters, survive_their_trials) {
+  shared_process shared(2);
+  arm a = of_framework("pytorch");
+  const std::string first = process_of(shared, a);
+  std::string said;
+  const process_result reports = run_in_child(shared, a, "os.write(3, b'seen'); sys.exit(3)",
+                                              [&](std::string_view bytes) { said += bytes; });
+  EXPECT_EQ(reports.exit_code, 3) << reports.stderr_text;
+  EXPECT_EQ(said, "seen");
+  EXPECT_EQ(run_in_child(shared, a, "os.kill(os.getpid(), 11)").signal, 11);
+  EXPECT_EQ(run_in_child(shared, a, "os.fork() or signal.pause()").stragglers, 1);
+  a.timeout = std::chrono::seconds(1);
+  EXPECT_EQ(run_in_child(shared, a, "signal.pause()").how, ending::timed_out);
+  a.timeout = std::chrono::seconds(60);
+  EXPECT_EQ(process_of(shared, a), first);
+  EXPECT_EQ(shared.take_counts().processes, 1U);
+}
+
 TEST(interpreters, that_die_take_no_other_with_them) {
   shared_process shared(2);
   const arm a = of_framework("pytorch"), b = of_framework("jax");
-  const std::vector<std::string> dies{"/bin/sh", "-c", "read -r line; kill -9 $$"};
+  const std::vector<std::string> dies{"/bin/sh", "-c", "kill -9 $$"};
   const std::string first = process_of(shared, a);
   EXPECT_EQ(shared.run(b, dies, "x", {}, {}, -1).signal, 9);
   EXPECT_EQ(process_of(shared, a), first);

@@ -15,8 +15,8 @@ import time
 from typing import Any, Callable, Dict, List, Optional
 
 from framework_trials import errors
+from framework_trials.forks import REPORT_FD
 
-REPORT_FD = 3
 LARGEST_NOTE = 4096
 
 

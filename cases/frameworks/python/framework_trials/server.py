@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import ctypes
+import functools
 import importlib
 import importlib.util
 import json
@@ -16,8 +17,9 @@ import traceback
 from types import ModuleType
 from typing import Any, Dict, List, NoReturn, Optional, Set
 
-from framework_trials import cells, driver, identity, injection
-from framework_trials.protocol import REPORT_FD, NotProvoked, SetUpFailed, Trial
+from framework_trials import cells, driver, forks, identity, injection
+from framework_trials.forks import REPORT_FD
+from framework_trials.protocol import NotProvoked, SetUpFailed, Trial
 from framework_trials.tables import FAMILIES, arms_of
 
 
@@ -204,52 +206,35 @@ def run_trial(case: str, arm: str, seed: int, device: int, expected: Optional[Di
     os._exit(0)  # skips what a framework does at interpreter exit: no part of the trial
 
 
-def in_child_of_server(request: Dict[str, Any], device: int, expected: Optional[Dict[str, Any]], imported: bool) -> NoReturn:
+@functools.lru_cache(maxsize=None)
+def is_imported(family: str) -> bool:
+    try:
+        framework_of(family)
+    except BaseException:  # pylint: disable=broad-except
+        return False  # each trial says so
+    return True
+
+
+def serve(device: int, expected: Optional[Dict[str, Any]]) -> NoReturn:
+    """Answers requests, a trial each: in a process forked from this one, which has imported the framework and not touched CUDA."""
+
+    def read(request: bytes) -> Dict[str, Any]:
+        asked: Dict[str, Any] = json.loads(request)
+        asked["imported"] = is_imported(asked["case"].split(".", 1)[0])
+        return asked
+
+    asked = forks.request_of_child(read)
     tie_to_parent()
-    for name, value in request.get("environment", {}).items():  # before CUDA begins
+    for name, value in asked.get("environment", {}).items():  # before CUDA begins
         os.environ[name] = value
         if not value:
             del os.environ[name]
-    if driver.has_begun() or not imported:
+    if driver.has_begun() or not asked["imported"]:
         # Importing the framework has used CUDA, so this process cannot fork; or has failed, and may fail in another way the next time.
         os.set_inheritable(REPORT_FD, True)
-        words = ["trial", request["case"], request["arm"], "--seed", str(request["seed"]), "--device", str(device), "--is", json.dumps(expected)]
+        words = ["trial", asked["case"], asked["arm"], "--seed", str(asked["seed"]), "--device", str(device), "--is", json.dumps(expected)]
         os.execv(sys.executable, [sys.executable, "-B", sys.argv[0], *words])
-    run_trial(request["case"], request["arm"], int(request["seed"]), device, expected)
-
-
-def serve(device: int, expected: Optional[Dict[str, Any]]) -> int:
-    """Answers requests, a trial each: in a process forked from this one, which has imported the framework and not touched CUDA."""
-    channel = os.dup(0)
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(nothing, 0)
-    requests = os.fdopen(channel, "rb", buffering=0)
-    held = b""
-    while True:
-        while b"\n" not in held:
-            received = requests.read(65536)
-            if not received:
-                return 0
-            held += received
-        line, held = held.split(b"\n", 1)
-        request = json.loads(line)
-        imported = True
-        try:
-            framework_of(request["case"].split(".", 1)[0])
-        except BaseException:  # pylint: disable=broad-except
-            imported = False  # the trial says so
-        sys.stdout.flush()
-        sys.stderr.flush()
-        child = os.fork()
-        if child == 0:
-            in_child_of_server(request, device, expected, imported)
-        _, status = os.waitpid(child, 0)
-        # End by the same signal: the runner must see it.
-        if os.WIFSIGNALED(status):
-            cells.die_of(os.WTERMSIG(status))
-        if os.WEXITSTATUS(status) != 0:
-            os._exit(os.WEXITSTATUS(status))
-        os.write(channel, b"\n")
+    run_trial(asked["case"], asked["arm"], int(asked["seed"]), device, expected)
 
 
 def main(words: List[str]) -> int:
@@ -280,5 +265,5 @@ def main(words: List[str]) -> int:
     if given.command == "check":
         return check(given.family)
     if given.command == "serve":
-        return serve(given.device, given.expected)
+        serve(given.device, given.expected)
     run_trial(given.case, given.arm, given.seed, given.device, given.expected)

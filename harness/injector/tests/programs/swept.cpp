@@ -200,10 +200,9 @@ void begins_otherwise(char** words, int at) {
   }
   if (is("at_exit")) std::atexit(end_by_handler);
   if (is("open_file")) opened = std::fopen("/proc/self/exe", "r");
-  if (is("open_connection")) {
-    int ends[2];
-    if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) != 0) std::abort();
-  }
+  if (int ends[2]; (is("open_connection") && socketpair(AF_UNIX, SOCK_STREAM, 0, ends) != 0) ||
+                   (is("open_pipe") && pipe(ends) != 0))
+    std::abort();
   if (is("note_process")) first_process = getpid();
   if (is("note_forks")) pthread_atfork(nullptr, nullptr, [] { told_of_a_fork = true; });
   if (is("hold_mutex")) pthread_mutex_lock(&held);
@@ -213,6 +212,7 @@ void begins_otherwise(char** words, int at) {
     pthread_atfork(ends_helper, nullptr, nullptr);
   }
   if (is("ignore_signals")) signal(SIGTERM, SIG_IGN);
+  if (is("alarm")) alarm(1);
   if (is("close_descriptors"))
     for (int file = 3; file < 1024; ++file) close(file);
   if (is("exec")) {
@@ -255,6 +255,8 @@ int main(int count, char** words) {
     const auto is = [&](const char* word) { return std::strcmp(words[i], word) == 0; };
     begins_otherwise(words, i);
     if (is("tell")) tells_of_beginning();
+    if (is("never_ready") && run == 3)
+      for (;;) pause();
     if (is("handle_badly")) handles_badly();
     if (is("report") && !reports()) return 3;
     if (is("warn")) warns();
