@@ -57,14 +57,6 @@ std::string how_it_ended(const process_result& p) {
 
 }  // namespace
 
-python_environment::python_environment(const std::filesystem::path& python,
-                                       const std::filesystem::path& scripts,
-                                       const std::set<std::string>& families, int device, int stop,
-                                       std::chrono::milliseconds patience)
-    : python_environment(python, scripts, stop, patience) {
-  import_all({this, 1}, families, device, stop);
-}
-
 std::vector<python_environment> python_environment::all(const std::vector<std::filesystem::path>& pythons,
                                                         const std::filesystem::path& scripts,
                                                         const std::set<std::string>& families, int device,

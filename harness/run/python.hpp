@@ -19,16 +19,12 @@ namespace cufault {
 
 struct python_framework;
 
-/// The given Python, and the frameworks of cases/frameworks in it. Each framework is imported in its own process.
+/// A Python, and the frameworks of cases/frameworks in it. Each framework is imported in its own process.
 class python_environment {
  public:
-  /// `python`: a path, or a name on the PATH. `scripts`: the folder of run_trials.py. `families`: those that arms need, of "pytorch",
-  /// "jax", "cupy". `patience`: limit for each answer of the Python, as for an import. Throws input_error if it is no Python 3, and interrupted. why_not() reports errors of
-  /// frameworks. Forks: this process must be single-threaded.
-  python_environment(const std::filesystem::path& python, const std::filesystem::path& scripts,
-                     const std::set<std::string>& families, int device, int stop,
-                     std::chrono::milliseconds patience = std::chrono::seconds(30));
-  /// Several, whose frameworks are imported at the same time.
+  /// Several, whose frameworks are imported at the same time. Each is a path, or a name on the PATH. `scripts`: the folder of run_trials.py.
+  /// `families`: those that arms need, of "pytorch", "jax", "cupy". `patience`: limit for each answer of a Python, as for an import. Throws
+  /// input_error if one is no Python 3, and interrupted. why_not() reports errors of frameworks. Forks: this process must be single-threaded.
   static std::vector<python_environment> all(const std::vector<std::filesystem::path>& pythons,
                                              const std::filesystem::path& scripts,
                                              const std::set<std::string>& families, int device, int stop,

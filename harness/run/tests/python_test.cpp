@@ -68,7 +68,8 @@ class python : public testing::Test {
   }
   python_environment environment(const std::string& interpreter = "python",
                                  std::chrono::milliseconds patience = std::chrono::seconds(60)) {
-    return {folder.path() / interpreter, FRAMEWORKS, {"pytorch"}, 0, -1, patience};
+    return python_environment::all({folder.path() / interpreter}, FRAMEWORKS, {"pytorch"}, 0, -1,
+                                   patience)[0];
   }
 
   const temporary_folder folder{"cufault-python-test-"};
@@ -381,7 +382,7 @@ TEST_F(python, is_found_on_the_path_by_its_name) {
   const char* const path = std::getenv("PATH");
   const std::string before = path == nullptr ? "" : path;
   setenv("PATH", (folder.path().string() + ":" + before).c_str(), 1);
-  const python_environment found("python", FRAMEWORKS, {}, 0, -1);
+  const auto found = python_environment::all({"python"}, FRAMEWORKS, {}, 0, -1, std::chrono::seconds(60))[0];
   setenv("PATH", before.c_str(), 1);
   EXPECT_EQ(found.command({"x"}).front(), (folder.path() / "python").string());
   EXPECT_THAT(found.for_stack()["python"].get<std::string>(), HasSubstr("3."));
@@ -419,7 +420,8 @@ TEST_F(python, imports_frameworks_side_by_side_also_of_several) {
   };
   write("torch/__init__.py", waits_for("first", "second"));
   write("cupy/__init__.py", waits_for("second", "first"));
-  const python_environment found(folder.path() / "python", FRAMEWORKS, {"pytorch", "cupy", "jax"}, 0, -1);
+  const auto found = python_environment::all({folder.path() / "python"}, FRAMEWORKS,
+                                             {"pytorch", "cupy", "jax"}, 0, -1, std::chrono::seconds(60))[0];
   const std::map<std::string, std::string> expected{{"cupy", "import cupy raises ImportError: second"},
                                                     {"pytorch", "import torch raises ImportError: first"}};
   EXPECT_EQ(found.imports(), expected);
