@@ -2,9 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reports/printers/atlas.hpp"
 
-#include "harness/cli/command_line.hpp"
-#include "reports/explain/driver_sayings.hpp"
-#include "reports/printers/messages.hpp"
+#include "harness/cli/answer.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -14,15 +12,9 @@
 namespace cufault {
 namespace {
 
-int show_atlas(const records_to_read& records, bool overview, bool nature, print_form form) {
-  const std::vector<record> loaded = load_judged(records);
-  if (nature) {
-    const auto pairs = nature_and_injection_in(loaded);
-    if (form.json) return print_json(to_json(pairs));
-    print_nature(std::cout, pairs, form.style());
-    return 0;
-  }
-  const auto atlas = atlas_tables(loaded, overview ? atlas_extent::overview : atlas_extent::all);
+int show_atlas(const records_to_read& records, bool overview, print_form form) {
+  const auto atlas =
+      atlas_tables(load_judged(records), overview ? atlas_extent::overview : atlas_extent::all);
   if (atlas.empty()) throw usage_error("no sweep is among these records; `cufault sweep` makes them");
   if (form.json) return print_json(to_json(atlas));
   print_atlas(std::cout, atlas, form.style());
@@ -33,10 +25,13 @@ void add_atlas(command_line& line) {
   struct given : to_read {
     bool overview = false, nature = false;
   };
+  const auto app = std::make_shared<CLI::App*>();
   const auto said = std::make_shared<given>();
-  CLI::App* atlas = line.command(
+  CLI::App* atlas = *app = line.command(
       "atlas", "Which driver failures lead to which status, from the records of sweeps", codes_of_reading,
-      [said] { return show_atlas(said->records, said->overview, said->nature, *said); });
+      [app, said] {
+        return said->nature ? answer("nature", **app) : show_atlas(said->records, said->overview, *said);
+      });
   add_to_read(atlas, said->records);
   CLI::Option* overview = atlas->add_flag("--overview", said->overview, "one line an operation");
   atlas

@@ -1,7 +1,5 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-#include "reports/printers/causes.hpp"
-
 #include "harness/cli/answer.hpp"
 #include "reports/base/words.hpp"
 #include "reports/explain/evidence.hpp"
@@ -116,37 +114,38 @@ std::vector<std::string> pages_called(const std::string& names, const records_to
   return found;
 }
 
-int show_causes(const std::string& asked, const std::vector<fs::path>& records, bool all, print_form form) {
+/// What a reader gets in place of what was said.
+void answer_instead(CLI::Option* option, const std::string& text) {
+  option->clear();
+  option->add_result(text);
+}
+
+/// `command`: its option STATUS becomes the status in full, and --said what the reader of the tables says, too.
+int show_causes(CLI::App& command, const std::string& asked, const std::vector<fs::path>& records, bool all,
+                print_form form) {
   const lexicon words = load_lexicon(explain_folder());
-  std::vector<record> loaded;
-  if (all || form.json || form.markdown) loaded = load_judged(records);
-  const recorded_answers answers = loaded.empty() ? answers_of(records, words) : answers_in(loaded, words);
+  const recorded_answers answers = answers_of(records, words);
   if (records_in(records).empty()) throw usage_error(no_record);
   const std::string status = status_called(asked, answers.statuses, words);
   const message_page* const page = words.page_of(status);
   const bool has_no_name = status == status_wrong_numbers && page != nullptr && !page->texts.empty();
   const explanation e =
       ways_to(answers.seen, words)(has_no_name ? page->texts.front() : status, on_a_terminal);
-  const auto costs = measured_costs(records);
-  if (form.json) {
-    nlohmann::ordered_json json{
-        {"schema", 1}, {"status", status}, {"ways", explanation_json(e, status)["causes"]}};
-    json.update(to_json(tables_of_causes(status, loaded, costs)));
-    return print_json(json);
-  }
-  if (!e.causes.empty()) {
+  if (!form.json && !e.causes.empty()) {
     print_heading(std::cout, "What had happened where a call returned " + status, 2, form.style());
-    print_ways(std::cout, e, form.style(), width_of_output(), costs);
-  } else if (loaded.empty()) {
-    loaded = load_judged(records);
+    print_ways(std::cout, e, form.style(), width_of_output(), measured_costs(records));
   }
-  if (!loaded.empty())
-    print_causes(std::cout, status, loaded, form.style(), costs, width_of_output());
-  else
-    std::cout << "`cufault explain` ranks these by your program's output. --all: each recorded way, and each "
-                 "remedy that was tried.\n";
-  if (!form.markdown && e.page != nullptr)
-    std::cout << "With code and versions: " << e.page->command() << "\n";
+  const std::string last =
+      form.markdown || e.page == nullptr ? "" : "With code and versions: " + e.page->command();
+  if (all || form.json || form.markdown || e.causes.empty()) {
+    const nlohmann::ordered_json said{{"ways", explanation_json(e, status)["causes"]}, {"last", last}};
+    answer_instead(command.get_option("STATUS"), status);
+    answer_instead(command.get_option("--said"), said.dump());
+    return answer("causes", command);
+  }
+  std::cout << "`cufault explain` ranks these by your program's output. --all: each recorded way, and each "
+               "remedy that was tried.\n";
+  if (!last.empty()) std::cout << last << "\n";
   return 0;
 }
 
@@ -166,13 +165,11 @@ void add_causes(command_line& line) {
         if (said->pages && said->json)
           throw usage_error("--pages is no JSON: cases/explain/pages.json has the pages");
         if (said->page) {
-          CLI::Option* const status = (*app)->get_option("STATUS");
           const auto names = pages_called(said->status, said->records);
-          status->clear();
-          status->add_result(fmt::format("{}", fmt::join(names, ",")));
+          answer_instead((*app)->get_option("STATUS"), fmt::format("{}", fmt::join(names, ",")));
         }
         if (said->page || said->pages) return answer("causes_pages", **app);
-        return show_causes(said->status, said->records, said->all, *said);
+        return show_causes(**app, said->status, said->records, said->all, *said);
       });
   causes->add_flag("--all", said->all, "also every recorded way to make a call return it, and every remedy");
   CLI::Option* page =
@@ -188,6 +185,7 @@ void add_causes(command_line& line) {
           "numbers")
       ->check(not_empty);
   page->excludes(pages);
+  add_passed_on(causes, "--said", "")->group("");
   add_to_read(causes, said->records);
   add_form(causes, *said, "causes", ", with all tables");
 }

@@ -10,6 +10,7 @@
 #include "reports/judge/table.hpp"
 #include "reports/matrix/observed_cells.hpp"
 #include "reports/model/frameworks.hpp"
+#include "reports/printers/atlas.hpp"
 #include "reports/printers/table.hpp"
 
 #include <fmt/format.h>
@@ -83,6 +84,22 @@ int print_distances() {
   return print_json(said, -1);
 }
 
+void write_nature(row_writer& to, const std::vector<nature_and_injection>& pairs) {
+  to.begin("nature", "a driver call that the driver failed, inside of a call that sweeps have",
+           {{"stack", "the stack in words"},
+            {"call", "that failed"},
+            {"function", "the driver call"},
+            {"code", "what that returned"},
+            {"agrees", "1: each status was seen where a sweep made it fail"},
+            {"natural", "statuses, as JSON: how many trials"},
+            {"injected", "by a sweep with the same code, as JSON: how many driver calls"},
+            {"injected_with_other_codes", "likewise"}});
+  for (const nature_and_injection& p : pairs)
+    to.row({p.stack, p.call, p.function, p.code,
+            int{agrees(p.natural, p.injected.empty() ? p.with_other_codes : p.injected)}, p.natural,
+            p.injected, p.with_other_codes});
+}
+
 int print_rows(const rows_arguments& arguments) {
   if (arguments.distances) return print_distances();
   if (arguments.conditions) {
@@ -104,6 +121,7 @@ int print_rows(const rows_arguments& arguments) {
   if (is_wanted("messages")) {
     const lexicon known = load_lexicon(explain_folder());
     write_sayings(to, driver_sayings_in(records, known), known);
+    write_nature(to, nature_and_injection_in(records));
   }
   if (arguments.only.empty()) write_pages(to, records, load_lexicon(explain_folder()), costs);
   if (is_wanted("claims")) write_claims(to, judge_claims(load_claims(claims_file()), records), costs);
@@ -114,6 +132,7 @@ int print_rows(const rows_arguments& arguments) {
   for (record& r : records)
     for (case_result& c : r.cases)
       for (arm_result& a : c.arms) a.source.erase(0, folder);
+  write_driver_failures(to, records);
   write_cells(to, records, costs);
   const baselines recorded(own ? std::vector{default_recorded()} : baseline_folders());
   for (record& r : records)

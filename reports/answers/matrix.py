@@ -9,7 +9,8 @@ import json
 import subprocess
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import groupby
 from typing import Any
 
@@ -63,19 +64,32 @@ class Conditions:
     def __init__(self, started: subprocess.Popen[str], along: str) -> None:
         self.started, self.along = started, along
 
-    def of(self, cells: Iterable[Cell]) -> list[tuple[str, Any]]:
-        """Of each rule, in words and as JSON."""
-        rows = [[c.fault, c.arm, c.row["api"] or "", c.row["variant"] or "", c.row["result"] or " or ".join(c.outcomes), parsed(c.row["driver_said"]), c.row["heard"], parsed(c.row["facts"])]
-                for c in cells if c.outcomes]
+    def _answer(self, cells: list[tuple[Cell, str]], **more: str) -> list[Any]:
+        """Of observed cells, and a word for each."""
+        rows = [[c.fault, c.arm, c.row["api"] or "", c.row["variant"] or "", word, parsed(c.row["driver_said"]), c.row["heard"], parsed(c.row["facts"])] for c, word in cells]
         if not rows:
             return []
         assert self.started.stdin and self.started.stdout
-        self.started.stdin.write(json.dumps({"along": self.along, "cells": rows}) + "\n")
+        self.started.stdin.write(json.dumps({"along": self.along, "cells": rows, **more}) + "\n")
         self.started.stdin.flush()
         answer = self.started.stdout.readline()
         if not answer:
             raise asked.ended("rows", self.started.wait() or 2)
-        return [(says, rule) for says, rule in json.loads(answer)]
+        return list(json.loads(answer))
+
+    def of(self, cells: Iterable[Cell]) -> list[tuple[str, Any]]:
+        """Of each rule, in words and as JSON."""
+        return [(says, rule) for says, rule in self._answer([(c, c.row["result"] or " or ".join(c.outcomes)) for c in cells if c.outcomes])]
+
+    def of_outcome(self, cells: Iterable[Cell], outcome: str, those: set[str]) -> list[str]:
+        """Where these cells came to it, in words."""
+        return self._answer([(c, outcome if c.name in those else "another outcome") for c in cells if c.outcomes], where=outcome)
+
+
+@contextmanager
+def conditions(asked_for: asked.Asked, along: str) -> Iterator[Conditions]:
+    with subprocess.Popen([asked_for.file("program"), "rows", "--conditions"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as started:
+        yield Conditions(started, along)
 
 
 def with_rates(outcomes: dict[str, int]) -> str:
@@ -268,12 +282,11 @@ def main(asked_for: asked.Asked) -> int:
     if options.get("format") == "csv":
         print_csv(stacks)
         return 0
-    with subprocess.Popen([asked_for.file("program"), "rows", "--conditions"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as started:
-        conditions = Conditions(started, along)
+    with conditions(asked_for, along) as found:
         if asked_for.json:
-            text.print_json(matrix_json(stacks, conditions), 1)
+            text.print_json(matrix_json(stacks, found), 1)
         else:
-            print_matrix(stacks, printer, conditions)
+            print_matrix(stacks, printer, found)
     return 0
 
 

@@ -500,28 +500,8 @@ std::vector<matrix_section> sections_of(const stack_matrix& m, axis along) {
   return all;
 }
 
-bool came_to(const observed_cell& c, std::string_view status) {
-  const std::string_view wanted = short_status(status);
-  return std::any_of(c.outcome.begin(), c.outcome.end(), [&](const auto& o) {
-    std::string_view rest = o.first;
-    while (true) {
-      const auto end = rest.find(then);
-      if (rest.substr(0, end) == wanted) return true;
-      if (end == rest.npos) return false;
-      rest.remove_prefix(end + std::string_view(then).size());
-    }
-  });
-}
-
 std::vector<rule> conditions_of(const std::vector<observed_cell>& cells, axis along) {
   return rules_of(cells, along, [](const observed_cell& c) { return word_of(c); });
-}
-
-std::vector<rule> conditions_of(const std::vector<observed_cell>& cells, axis along,
-                                std::string_view status) {
-  const std::string wanted(short_status(status));
-  return rules_of(cells, along,
-                  [&](const observed_cell& c) { return came_to(c, status) ? wanted : "another outcome"; });
 }
 
 }  // namespace cufault

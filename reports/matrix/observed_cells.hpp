@@ -85,7 +85,8 @@ struct stack_matrix {
 std::vector<stack_matrix> matrix_of(std::span<const record> records);
 /// The table observed_cells. Precondition: the records are judged.
 void write_cells(row_writer& to, std::span<const record> judged, const cost_notes& costs);
-/// Answers each line of `in`, {"along": "operation" or "fault", "cells": [...]}, by a line: the rules of conditions_of(), in words and as JSON. Throws input_error.
+/// Answers each line of `in`, {"along": "operation" or "fault", "cells": [...]}, by a line: the rules of conditions_of(), in words and as JSON; with
+/// "where": OUTCOME what describe_where() says of it. Throws input_error.
 void answer_conditions(std::istream& in, std::ostream& out);
 
 /// Cells that belong together: of a fault or of an operation, without a remedy or with one. `along`: what they differ by, beside state, timing
@@ -101,10 +102,6 @@ std::vector<matrix_section> sections_of(const stack_matrix& m, axis along);
 
 /// What the outcomes of these cells depend on (with a remedy: what it did).
 std::vector<rule> conditions_of(const std::vector<observed_cell>& cells, axis along);
-/// What it depends on whether they came to the status; all other outcomes are "another outcome".
-std::vector<rule> conditions_of(const std::vector<observed_cell>& cells, axis along, std::string_view status);
-/// Whether the cell came to it, at least once: as a word of its outcome, without the prefix of a library.
-bool came_to(const observed_cell& c, std::string_view status);
 
 /// "INTERNAL_ERROR" of CUBLAS_STATUS_INTERNAL_ERROR; other names are as they are.
 std::string_view short_status(std::string_view status);

@@ -93,8 +93,12 @@ void answer_conditions(std::istream& in, std::ostream& out) {
     }
     const auto rules =
         conditions_of(cells, asked.at("along").text() == "fault" ? axis::fault : axis::operation);
-    const auto says = describe(rules, "cell");
     json all = json::array();
+    if (const auto outcome = asked.find("where")) {
+      out << json(describe_where(rules, outcome->text(), "cell")).dump() << std::endl;
+      continue;
+    }
+    const auto says = describe(rules, "cell");
     for (std::size_t i = 0; i < rules.size(); ++i) all.push_back(rule_json(rules[i], says[i]));
     out << all.dump() << std::endl;
   }

@@ -2,11 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reports/printers/atlas.hpp"
 
+#include "reports/judge/table.hpp"
 #include "reports/matrix/observed_cells.hpp"
 #include "reports/model/sweep_parts.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>
@@ -363,6 +365,18 @@ std::vector<driver_failure> driver_failures_of(const operations& all) {
       failures.push_back({title(o), functions.text(), key.first, {key.second.begin(), key.second.end()}});
   }
   return failures;
+}
+
+void write_driver_failures(row_writer& to, std::span<const record> records) {
+  to.begin("driver_failures", "what the failure of driver calls inside of an operation leads to, by sweeps",
+           {{"stack", "the stack in words"},
+            {"operation", "that was swept"},
+            {"driver_calls", "all of which this holds for"},
+            {"leads_to", "what the operation returns, in words"},
+            {"statuses", "among them, as JSON"}});
+  for (const auto& [stack, all] : operations_in(records))
+    for (const driver_failure& f : driver_failures_of(all))
+      to.row({stack, f.operation, f.functions, f.leads_to, f.statuses});
 }
 
 std::uint64_t runs_of(const swept_calls& row) {

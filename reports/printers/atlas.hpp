@@ -17,6 +17,8 @@
 /// of the driver lead to it; which of them poison the process or the handle; which leave memory behind; which are swallowed.
 namespace cufault {
 
+class row_writer;
+
 /// An operation as it was swept the most thoroughly, the first of its process or not.
 struct swept_operation {
   std::string name;                 ///< "cublas_create"
@@ -65,6 +67,8 @@ struct driver_failure {
 };
 /// By operation; driver calls whose failure is always swallowed, or always ends the process, are left out.
 std::vector<driver_failure> driver_failures_of(const std::vector<swept_operation>& operations);
+/// The table driver_failures.
+void write_driver_failures(row_writer& to, std::span<const record> records);
 
 /// Tables of each stack that has sweeps: an overview with a row an operation, and all else. None where nothing was swept.
 enum class atlas_extent { overview, all };

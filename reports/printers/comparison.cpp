@@ -45,7 +45,7 @@ std::string line_of(const allowance& a) {
 }
 
 /// What differs in an arm, in one line; of many steps what was rewritten in the first.
-std::string text_of(const compared_arm& a, std::size_t most) {
+std::string arm_text(const compared_arm& a, std::size_t most) {
   const std::string name = join_key(a.case_name, a.arm),
                     does = a.summary.empty() ? "" : fmt::format(" ({})", a.summary);
   std::string line = fmt::format("{}{}: {}", name, does, a.found.why);
@@ -69,7 +69,7 @@ std::vector<change_group> changes_in(const comparison& all) {
   std::vector<described_arm> arms;
   for (const compared_arm& a : all.arms)
     if (!is_same(a.found.v) && a.found.v != verdict::unrecorded)
-      arms.push_back({join_key(a.case_name, a.arm), text_of(a, two_lines), a.found.v, what_changed(a.found),
+      arms.push_back({join_key(a.case_name, a.arm), arm_text(a, two_lines), a.found.v, what_changed(a.found),
                       allowance_text(a), a.found.lost});
   return groups_of(arms);
 }
@@ -88,7 +88,7 @@ std::vector<std::string> lines_of(const comparison& all, const std::vector<const
       here += (here.empty() ? "" : ", ") + a->arm;
       continue;
     }
-    lines.push_back(text_of(*a, std::string::npos) + allowance_text(*a));
+    lines.push_back(arm_text(*a, std::string::npos) + allowance_text(*a));
     for (std::size_t i = 0; i < a->seen.size(); ++i)
       lines.push_back(
           fmt::format("  {}: {}", all.records[i].role, a->seen[i].empty() ? "not observed" : a->seen[i]));

@@ -175,16 +175,5 @@ TEST(matrix_of_records, does_not_depend_on_any_order) {
   }
 }
 
-TEST(matrix_of_records, tells_what_came_to_a_status) {
-  const auto all = matrix_of(std::vector{matrix_record(example_cases())});
-  const auto in = [&](const char* status) {
-    return std::count_if(all[0].cells.begin(), all[0].cells.end(),
-                         [&](const observed_cell& c) { return c.at.remedy.empty() && came_to(c, status); });
-  };
-  EXPECT_EQ(in(internal), 5);
-  EXPECT_EQ(in("cudaErrorLaunchFailure"), 1) << "behind a SUCCESS";
-  EXPECT_EQ(in("ERROR"), 0);
-}
-
 }  // namespace
 }  // namespace cufault

@@ -10,7 +10,6 @@
 #include "reports/model/record.hpp"
 #include "reports/model/stack_folder.hpp"
 #include "reports/printers/atlas.hpp"
-#include "reports/printers/causes.hpp"
 #include "reports/printers/comparison.hpp"
 #include "reports/printers/merge.hpp"
 #include "reports/printers/printers.hpp"
@@ -87,7 +86,6 @@ void use(record r) {
     for (const report_printer* format : report_printers()) static_cast<void>(format->print(shown));
   const std::string page = print_as("html", whole);
   if (page.size() > html_limit || page.find("<script") != page.rfind("<script")) std::abort();
-  print_causes(out, "CUBLAS_STATUS_INTERNAL_ERROR", twice, table_style::markdown);
   print_atlas(out, atlas_tables(twice), table_style::markdown);
   print_counterparts(out, compare_counterparts({r, r}), table_style::text);
   tolerate([&] { static_cast<void>(stack_folder_name(*r.stack)); });
