@@ -63,7 +63,6 @@ std::vector<std::size_t> shared_widths(std::vector<std::size_t> wanted, std::siz
   return wanted;
 }
 
-/// Text in a width: 0 for lines as long as they are.
 class text_table {
  public:
   text_table(std::ostream& out, const terminal& shown, const table_row& head,
@@ -91,20 +90,10 @@ class text_table {
     print(columns, shared_widths(of, width), width);
   }
 
-  void beside_or_below(std::size_t width) {
-    for (std::size_t next = 1; next < wanted_.size() || next == 1;) {
-      std::vector<std::size_t> columns{0}, of{wanted_[0]};
-      std::size_t least = std::min(wanted_[0], narrowest);
-      while (next < wanted_.size() &&
-             (columns.size() == 1 || least + gap + std::min(wanted_[next], narrowest) <= width)) {
-        least += gap + std::min(wanted_[next], narrowest);
-        columns.push_back(next);
-        of.push_back(wanted_[next++]);
-      }
-      print(columns, shared_widths(of, width), none);
-      if (next == 1) break;  // there is only one column
-      if (next < wanted_.size()) out_ << '\n';
-    }
+  void whole() {
+    std::vector<std::size_t> columns(wanted_.size());
+    std::iota(columns.begin(), columns.end(), std::size_t{0});
+    print(columns, wanted_, 0);
   }
 
   [[nodiscard]] std::size_t width() const {
@@ -112,8 +101,6 @@ class text_table {
   }
 
  private:
-  static constexpr std::size_t none = 0;
-
   /// `below`: the width in which the cells behind these columns stand below each row; 0 for nowhere.
   void print(const std::vector<std::size_t>& columns, const std::vector<std::size_t>& widths,
              std::size_t below) {
@@ -129,7 +116,7 @@ class text_table {
       }
       const bool empty =
           height == 1 && std::ranges::all_of(cells, [](const auto& c) { return c[0].empty(); });
-      for (std::size_t line = 0; line < height && !(empty && below != none); ++line) {
+      for (std::size_t line = 0; line < height && !(empty && below != 0); ++line) {
         std::size_t blanks = 0;  // in front of the next part: none end a line
         for (std::size_t i = 0; i < columns.size(); ++i) {
           const std::string part = line < cells[i].size() ? cells[i][line] : std::string();
@@ -142,7 +129,7 @@ class text_table {
         }
         out_ << '\n';
       }
-      if (below != none) print_below(*row, is_head, columns.size(), below);
+      if (below != 0) print_below(*row, is_head, columns.size(), below);
     }
   }
 
@@ -166,15 +153,14 @@ class text_table {
   std::vector<std::size_t> wanted_;
 };
 
-/// Without the blank line behind it. `width`: 0 for that of the terminal.
-void print_text_table(std::ostream& out, const table_row& head, const std::vector<table_row>& rows,
-                      std::size_t width) {
+/// Without the blank line behind it.
+void print_text_table(std::ostream& out, const table_row& head, const std::vector<table_row>& rows) {
   const terminal shown = terminal_of(out);
   text_table table(out, shown, head, rows);
-  if (width == 0 && shown.width > 0 && table.width() > shown.width)
+  if (shown.width > 0 && table.width() > shown.width)
     table.in_terminal(shown.width);
   else
-    table.beside_or_below(width > 0 ? width : table.width());
+    table.whole();
 }
 
 template <class Of, class Text>
@@ -199,9 +185,9 @@ nlohmann::ordered_json json_rows(const named_table& t) {
 }  // namespace
 
 void print_table(std::ostream& out, const table_row& head, const std::vector<table_row>& rows,
-                 table_style style, std::size_t width) {
+                 table_style style) {
   if (style == table_style::text) {
-    print_text_table(out, head, rows, width);
+    print_text_table(out, head, rows);
   } else {
     const auto print_markdown = [&](const table_row& cells) {
       for (const auto& text : cells) out << "| " << cell(text, style) << ' ';
@@ -216,10 +202,6 @@ void print_table(std::ostream& out, const table_row& head, const std::vector<tab
 
 table_value table_value::count(std::uint64_t number) {
   return {std::to_string(number), static_cast<std::int64_t>(number)};
-}
-
-table_value table_value::lines(const std::set<std::string>& each) {
-  return {fmt::format("{}", fmt::join(each, "\n")), std::vector<std::string>(each.begin(), each.end())};
 }
 
 table_row named_table::head() const {
@@ -285,7 +267,7 @@ void limited_output::table(std::string_view title, const table_row& head,
                            const std::vector<table_row>& rows) {
   if (!markdown()) {
     out_ << fmt::format("\n{}:\n", shown(title));
-    print_text_table(out_, head, rows, 0);
+    print_text_table(out_, head, rows);
     return;
   }
   const auto text_of = [&](const table_row& cells) {

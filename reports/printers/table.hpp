@@ -10,7 +10,6 @@
 #include <cstdint>
 #include <iosfwd>
 #include <map>
-#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -32,11 +31,9 @@ std::string cell(std::string_view text, table_style style);
 /// A line, which markdown shows as a heading of this level, and a blank line.
 void print_heading(std::ostream& out, std::string_view text, int level, table_style style);
 /// Rows have as many cells as the head. A blank line follows.
-/// Text in a terminal keeps to its width: cells are wrapped, and columns that do not fit stand below each row. With `width`, text keeps to
-/// that: columns that do not fit beside one another follow below, each time with the first column. A line is never narrower than one column
-/// needs.
+/// Text in a terminal keeps to its width: cells are wrapped, and columns that do not fit stand below each row.
 void print_table(std::ostream& out, const table_row& head, const std::vector<table_row>& rows,
-                 table_style style, std::size_t width = 0);
+                 table_style style);
 
 /// "LABELtext" in a line.
 inline void print_entry(std::ostream& out, std::string_view label, std::string_view text) {
@@ -47,15 +44,14 @@ inline void print_entry(std::ostream& out, std::string_view label, std::string_v
 struct table_column {
   std::string heading{}, key{};
 };
-/// For people, and for programs: null where there is nothing to say, counts by what is counted, or each line of the cell.
+/// For people, and for programs: null where there is nothing to say, or counts by what is counted.
 struct table_value {
-  using json = std::variant<std::nullptr_t, bool, std::int64_t, std::string, std::vector<std::string>,
-                            std::map<std::string, std::int64_t>>;
+  using json =
+      std::variant<std::nullptr_t, bool, std::int64_t, std::string, std::map<std::string, std::int64_t>>;
   table_value(std::string both) : text(both), value(std::move(both)) {}  // NOLINT: implicit
   table_value(const char* both) : table_value(std::string(both)) {}      // NOLINT: implicit
   table_value(std::string shown, json of_programs) : text(std::move(shown)), value(std::move(of_programs)) {}
   static table_value count(std::uint64_t number);
-  static table_value lines(const std::set<std::string>& each);
   std::string text;
   json value;
 };
