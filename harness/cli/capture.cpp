@@ -78,11 +78,15 @@ void add_capture(command_line& line) {
       "capture", "Run a command, and make one .cu file of its first call of cuBLAS or cuBLASLt that fails",
       "The file has the function, types, extents, leading dimensions, strides, alignment and kind of each "
       "pointer, scalars, settings of the handle, workspace, stream and algorithm; random operands; and what "
-      "was not "
-      "captured. nvcc compiles it alone. Where there is nvcc it is compiled, and where there is a GPU run in "
-      "a "
-      "process of its own: it reproduces, or the state before matters.\n"
-      "A call that crashes or hangs is not captured. Reproducing takes as much memory as the operands.\n" +
+      "was not captured. nvcc compiles it alone. Where there is nvcc it is compiled, and where there is a "
+      "GPU "
+      "run in a process of its own: it reproduces, or the state before matters.\n"
+      "A call that crashes or hangs is not captured. Reproducing takes as much memory as the operands.\n"
+      "--check-numbers compares with float64 sums, within a bound for sums in any order: gemm, its Ex and "
+      "StridedBatched forms, gemv, cublasLtMatmul without epilogue and scales; up to eight tiles of 16 by 16 "
+      "elements of each: the first, the last, others drawn. Each such call is waited for, before and behind "
+      "it, and the host copies and computes. Not checked, and told: other functions, arrays of pointers, "
+      "FP8, emulation, streams that record, k beyond 131072, sums that may overflow.\n" +
           passed_exit_codes,
       [said, example, &line] { return capture_command(*said, command_behind(line, example)); });
   command->add_option("-o,--output", said->output, "the file, which is replaced (default: call.cu)")
@@ -96,16 +100,8 @@ void add_capture(command_line& line) {
   command->add_flag("--data", said->data,
                     "the operands as they are behind the call, in files beside it, in place of random ones");
   command->add_flag("--check-numbers", said->check_numbers,
-                    "a product whose numbers are wrong counts as a call that fails: gemm, its Ex and "
-                    "StridedBatched forms, gemv, "
-                    "cublasLtMatmul without epilogue and scales. Of up to eight tiles of 16 by 16 (the "
-                    "first, the last, others drawn) each "
-                    "element is compared with a float64 sum, within a bound for any order of sums. Each call "
-                    "is waited for, before and "
-                    "behind it, and the host computes: slow. Not checked, and told: other functions, arrays "
-                    "of pointers, FP8, "
-                    "emulation, calls in a graph, k beyond 131072, and numbers that may overflow. The file "
-                    "then has the operands (--data)");
+                    "a product that is wrong counts as a call that fails; slow, as told below. The file then "
+                    "has the operands");
   command->add_flag("--arm", said->arm, "print the skeleton of an arm for cases/ on standard error, too");
   command->add_flag("--no-run", said->no_run, "neither compile nor run it");
   add_command_behind(line, command, example);
