@@ -314,20 +314,26 @@ class sweep {
       const auto row_of = [&](const run_seen& seen) { return judged_here(wanted.site, call, seen, stop); };
       std::string differs;
       std::optional<row> forked, anew;
-      if (asked["forks"])
-        if (const auto seen = command_.run_forked(rules, wanted.name(), timeout_, scratch, stop))
-          forked = row_of(*seen);
+      if (!asked["forks"])
+        command_.end_forks();  // it may hold what a program that is started takes
+      else if (const auto seen = command_.run_forked(rules, wanted.name(), timeout_, scratch, stop))
+        forked = row_of(*seen);
       const auto run_anew = [&] {
         return row_of(command_.run(rules, wanted.name(), timeout_, scratch, stop));
       };
       if (!forked || asked["compares"]) anew = run_anew();
-      // A program that does not do the same each time says nothing of forks.
-      if (forked && anew && !same_result(*forked, *anew) && same_result(*anew, run_anew()))
-        differs = fmt::format("{} came to {} ({}) in a forked process, and to {} ({}) anew", wanted.name(),
-                              name_of(forked->came_to), forked->ended, name_of(anew->came_to), anew->ended);
+      // A program that does not do the same each time, or not beside the one that is forked, says nothing of forks.
+      if (forked && anew && !same_result(*forked, *anew)) {
+        command_.end_forks();
+        const row before = *std::exchange(anew, run_anew());
+        if (same_result(before, *anew))
+          differs = fmt::format("{} came to {} ({}) in a forked process, and to {} ({}) anew", wanted.name(),
+                                name_of(forked->came_to), forked->ended, name_of(anew->came_to), anew->ended);
+      }
       row& found = anew ? *anew : *forked;
       found.forked = !anew;
       const nlohmann::json beside{{"compared", forked && anew},
+                                  {"differs", !differs.empty()},
                                   {"anew", differs.empty() ? command_.why_anew() : differs}};
       return beside.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace) + '\n' +
              line_of(found, asked_.command);
@@ -346,13 +352,13 @@ class sweep {
     return r;
   }
 
-  void ask(std::size_t lane, const planned_call& call, bool compares = false) {
+  void ask(std::size_t lane, const planned_call& call, bool forks, bool compares) {
     row wanted;
     wanted.site = sites_[call.site].site;
     wanted.ordinal = call.ordinal;
     wanted.code = call.code;
     wanted.then = call.then;
-    const nlohmann::json beside{{"site", call.site}, {"forks", totals_.anew.empty()}, {"compares", compares}};
+    const nlohmann::json beside{{"site", call.site}, {"forks", forks}, {"compares", compares}};
     workers().ask(lane, beside.dump() + '\n' + line_of(wanted, asked_.command));
   }
 
@@ -369,12 +375,13 @@ class sweep {
       totals_.anew = anew;
       if (!asked_.json)
         fmt::print(std::cout, "the command is started anew for each run: {}\n", one_line(anew));
+      forks_differ_ = beside["differs"];
     }
     return {answer->lane, read_row(std::string_view(answer->text).substr(end + 1))};
   }
 
   row run_alone(const planned_call& call) {
-    ask(workers().idle().value(), call);
+    ask(workers().idle().value(), call, false, false);
     return next_row().second;
   }
 
@@ -397,7 +404,7 @@ class sweep {
       while (to_repeat.empty() && !to_run.empty() && !is_out_of_time()) {
         const auto lane = workers().idle();
         if (!lane) break;
-        ask(*lane, to_run.front(), asked_runs_++ % one_compared_of == 0);
+        ask(*lane, to_run.front(), totals_.anew.empty(), asked_runs_++ % one_compared_of == 0);
         running[*lane] = to_run.front();
         to_run.pop_front();
       }
@@ -407,11 +414,16 @@ class sweep {
         if (wants_repeating(r.came_to))
           to_repeat.emplace_back(running.at(lane), std::move(r));
         else
-          finish(std::move(r));
+          finish(running.at(lane), std::move(r));
         running.erase(lane);
       } else if (!to_repeat.empty()) {
-        for (auto& [call, r] : to_repeat) finish(repeated(call, std::move(r)));
+        for (auto& [call, r] : to_repeat) finish(call, repeated(call, std::move(r)));
         to_repeat.clear();
+      } else if (forks_differ_ && !forked_.empty()) {
+        for (const planned_call& call : std::exchange(forked_, {})) {
+          forget(row_of(call)->name());
+          plan(call);
+        }
       } else {
         break;
       }
@@ -427,16 +439,37 @@ class sweep {
       r = run_alone(call);
       if (!wants_repeating(r.came_to)) return r;
     }
-    for (int i = 0; i < repetitions; ++i) r.repeats.push_back(run_alone(call).came_to);
+    row alone;
+    for (int i = 0; i < repetitions; ++i) r.repeats.push_back((alone = run_alone(call)).came_to);
+    // What three of three started alone don't do was the doing of runs beside it, or of the fork.
+    if ((jobs_ > 1 || r.forked) && r.came_to != alone.came_to &&
+        std::ranges::count(r.repeats, alone.came_to) == repetitions)
+      r.acceptable = alone.acceptable;
     return r;
   }
 
-  void finish(row r) {
+  void finish(const planned_call& call, row r) {
     journal_.write(line_of(r, asked_.command));
+    if (r.forked) forked_.push_back(call);
     take(std::move(r));
   }
 
+  /// What take() did.
+  void forget(const std::string& name) {
+    const auto found = rows_.find(name);
+    if (found == rows_.end()) return;
+    const row& r = found->second;
+    --totals_.rows;
+    if (--by_outcome_[r.came_to] == 0) by_outcome_.erase(r.came_to);
+    if (r.came_to == outcome::not_reached) --totals_.not_reached;
+    if (!r.acceptable) --totals_.findings;
+    if (r.forked) --totals_.forked;
+    rows_.erase(found);
+  }
+
+  /// In place of an earlier one of its name.
   void take(row r) {
+    forget(r.name());
     ++totals_.rows;
     ++by_outcome_[r.came_to];
     if (r.came_to == outcome::not_reached) ++totals_.not_reached;
@@ -515,7 +548,9 @@ class sweep {
   bool listed_ = false, preload_removed_ = false;
   int jobs_ = asked_.jobs;
   std::size_t asked_runs_ = 0;
-  std::map<std::string, row> rows_;  // by name
+  bool forks_differ_ = false;
+  std::vector<planned_call> forked_;  // rows that are run again where forks differ
+  std::map<std::string, row> rows_;   // by name
   std::map<outcome, std::uint64_t> by_outcome_;
   std::multiset<std::string> groups_told_;  // lines of an earlier record
   totals totals_;
