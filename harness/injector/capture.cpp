@@ -382,7 +382,11 @@ class captured_call {
       else
         all["set"][setter] = {{"type", (*set)[1].type}, {"value", static_cast<std::int32_t>(value)}};
     }
-    for (const own_workspace& each : workspaces)
+    const std::array<own_workspace, 64> kept = [] {
+      const locked w;
+      return workspaces;
+    }();
+    for (const own_workspace& each : kept)
       if (each.handle == handle && each.address != 0)
         all["workspace"] = {
             {"value", each.address},

@@ -128,11 +128,13 @@ std::string corrupt_result(const slot& s, const rule& r, const call_frame& frame
   const auto draw = [&](std::uint64_t below) { return (state = scattered(state)) % below; };
   const std::uint64_t wide = r.how == corruption::tile ? tile : 1;
   const std::uint64_t rows = std::min(wide, m.rows), columns = std::min(wide, m.columns);
-  told = {draw(m.rows - rows + 1), draw(m.columns - columns + 1), rows * columns};
+  const std::uint64_t first =
+      draw(m.rows - rows + 1);  // of a complex matrix: of its real and imaginary parts
+  told = {first / m.of->parts, draw(m.columns - columns + 1), rows * columns};
   const std::uint64_t ones = m.of->bytes == 8 ? ~std::uint64_t{0} : (std::uint64_t{1} << 8 * m.of->bytes) - 1;
   for (std::uint64_t column = told.column; column < told.column + columns; ++column) {
     std::array<char, tile * 8> there{};
-    const std::uint64_t from = m.at + (column * m.pitch + told.row) * m.of->bytes;
+    const std::uint64_t from = m.at + (column * m.pitch + first) * m.of->bytes;
     const std::size_t bytes = rows * m.of->bytes;
     int code = read(there.data(), from, bytes, m.stream);
     if (code == 0) code = wait(m.stream);

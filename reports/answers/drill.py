@@ -61,9 +61,10 @@ def lost(xid: int, code: str) -> Preset:
     return Preset(xid, f"every call in the context returns {code}", rules)
 
 
-# What a GPU returns behind an Xid is recorded for faults of a kernel alone (sticky.device_fault). The other codes are chosen by their words in cuda.h.
+# Recorded of sticky.device_fault on an H200: Xid 13 behind a misaligned address, 31 behind an illegal one, 43 behind a trap. What returns behind the other
+# Xids is not recorded: their codes are chosen by their words in cuda.h.
 PRESETS = {
-    "exception": lost(13, "LAUNCH_FAILED"),
+    "exception": lost(13, "MISALIGNED_ADDRESS"),
     "illegal_address": lost(31, "ILLEGAL_ADDRESS"),
     "stopped": lost(43, "LAUNCH_FAILED"),
     "ecc": lost(48, "ECC_UNCORRECTABLE"),
@@ -71,10 +72,10 @@ PRESETS = {
     "off_the_bus": lost(79, "UNKNOWN"),
     "contained": lost(94, "CONTAINED"),
     "uncontained": lost(95, "ECC_UNCORRECTABLE"),
-    "out_of_memory": Preset(0, "every allocation fails from now on", each_of("cuMemAlloc* cuMemCreate cuMemHostAlloc", **{"return": "OUT_OF_MEMORY"})),
-    "hang": Preset(0, "a kernel never ends: waits, copies and frees do not return, and queries say NOT_READY", each_of("cu*Synchronize cuMemcpy?to? cuMemFree", spin=True)),
+    "out_of_memory": Preset(0, "allocations of device memory and of pinned memory fail from now on", each_of("cuMemAlloc* cuMemCreate cuMemHostAlloc", **{"return": "OUT_OF_MEMORY"})),
+    "hang": Preset(0, "a kernel never ends: waits, copies and frees do not return, and queries say NOT_READY", each_of("cu*Synchronize cuMemcpy cuMemcpyPeer cuMemcpy?to? cuMemcpy2D cuMemcpy2DUnaligned cuMemcpy3D cuMemcpy3DPeer cuMemFree", spin=True)),
     "nccl_peer_lost": Preset(0, "every collective returns ncclRemoteError", each_of(COLLECTIVES, **{"return": "ncclRemoteError"})),
-    "wrong_numbers": Preset(0, "one element of each product of cuBLAS has other bits", each_of("cublas*[gG]emm* cublasLtMatmul", corrupt="element")),
+    "wrong_numbers": Preset(0, "one element of each product of one matrix, of cuBLAS, has other bits", each_of("cublas*[gG]emm* cublasLtMatmul", corrupt="element")),
 }
 PRESETS["hang"].rules.extend(each_of("cuStreamQuery cuEventQuery", **{"return": "NOT_READY"}))
 PRESETS["off_the_bus"].rules.extend(each_of("nvmlDeviceGet*", **{"return": "GPU_IS_LOST"}))
@@ -207,7 +208,7 @@ class Drill:
         if not self.health and is_url(self.ready):
             self.health = self.ready
         try:
-            self.pattern, self.wanted = (re.compile(options.get(name, "").encode()) for name in ("after-ready", "answer"))
+            self.pattern, self.wanted = (re.compile(options.get(name, "").encode(), re.MULTILINE) for name in ("after-ready", "answer"))
         except re.error as error:
             raise Refused(f"{error.pattern!r} is no regular expression: {error}") from None
         self.limit, self.of_exit, self.of_probe = (float(options[name]) for name in ("ready-within", "expect-exit", "probe-timeout"))
@@ -259,11 +260,13 @@ class Drill:
 
     def pass_on(self) -> None:
         """What the program says, to standard error."""
-        for line in iter(lambda: self.process.stdout.readline(1 << 16), b""):  # type: ignore[union-attr]
+        said = b""
+        for new in iter(lambda: self.process.stdout.read1(1 << 16), b""):  # type: ignore[union-attr]
             with contextlib.suppress(OSError):  # the program goes on where nobody reads
-                os.write(2, line)
-            self.last_line = line.rstrip() or self.last_line
-            if self.ready and self.pattern.search(line):
+                os.write(2, new)
+            said = (said + new)[-(1 << 16) :]
+            self.last_line = said.rstrip().rpartition(b"\n")[2] or self.last_line
+            if self.ready and self.pattern.search(said):  # a prompt has no end of line
                 self.is_ready.set()
 
     def living(self) -> list[int]:
@@ -374,10 +377,10 @@ class Drill:
         if not users or not worked:
             raise Refused("no process of the program called the driver while --probe was asked: does that need the GPU, or is it answered from a cache, and is the injector loaded (not setuid, LD_PRELOAD kept)?")
         if self.ranks:
-            of = {rank_of(pid): pid for pid in users}
-            if missing := [rank for rank in self.ranks if rank not in of]:
-                raise Refused(f"no process that uses the GPU has RANK or LOCAL_RANK {missing[0]}; there are {', '.join(str(rank) for rank in of if rank is not None) or 'none'}")
-            users = [of[rank] for rank in self.ranks]
+            of = {pid: rank_of(pid) for pid in users}
+            if missing := [rank for rank in self.ranks if rank not in of.values()]:
+                raise Refused(f"no process that uses the GPU has RANK or LOCAL_RANK {missing[0]}; there are {', '.join(dict.fromkeys(str(rank) for rank in of.values() if rank is not None)) or 'none'}")
+            users = [pid for pid in users if of[pid] in self.ranks]
         elif len(users) > 1 and not self.options.get("every-process"):
             raise Refused(f"{len(users)} processes of the program use the GPU (pid {', '.join(map(str, users))}): --ranks says which are hit, and --every-process hits all")
         self.pids = users

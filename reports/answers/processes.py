@@ -166,6 +166,6 @@ def in_child(work: Callable[[int], int]) -> int:
             signal.signal(name, pass_on)
     status = os.waitpid(child, 0)[1]
     if os.WIFSIGNALED(status):
-        raise Refused(f"the process that searches was ended by {signal.Signals(os.WTERMSIG(status)).name}")
+        raise Refused(f"a process of cufault's own was ended by {signal.Signals(os.WTERMSIG(status)).name}")
     sys.stdout.flush()
     os._exit(os.WEXITSTATUS(status))

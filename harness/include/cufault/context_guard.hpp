@@ -65,7 +65,7 @@ class context_guard {
                                                     std::to_string(unseen_ - 1));
     unseen_ = 0;
     if (got.used < 0) return "";
-    now_["bytes in use on the device"] = got.used;
+    now_["bytes in use on the device by any process"] = got.used;
     if (auto* peek = reinterpret_cast<int (*)()>(dlsym(RTLD_DEFAULT, "cudaPeekAtLastError")))
       now_["last error of the runtime"] = peek();
     if (auto* calls =

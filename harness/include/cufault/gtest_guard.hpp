@@ -10,7 +10,7 @@ namespace cufault {
 
 /// GoogleTest: the first test that lost the CUDA context fails and says so, in the XML too. The tests after it are skipped, with that reason,
 /// and the program, started anew in place of this process, runs them: report.xml has them as skipped, report.2.xml their results.
-/// What GoogleTest does for a whole suite (SetUpTestSuite) still runs before. With --gtest_fail_fast, in later rounds of --gtest_repeat, and
+/// SetUpTestSuite, and constructors and destructors of their fixtures, still run in this process. With --gtest_fail_fast, in later rounds of --gtest_repeat, and
 /// before GoogleTest 1.12 they are only skipped. In one file of the test program:
 ///
 ///     static const bool guarded = cufault::guard_gtest(cufault::guard_when::each);

@@ -106,7 +106,8 @@ TEST(gtest_guard, says_how_many_tests_it_did_not_look_at) {
 }
 
 TEST(gtest_guard, tells_what_a_test_leaves_behind) {
-  EXPECT_THAT(gtest("at_each", "leak").xml, HasSubstr("bytes in use on the device: 0, then 4096"));
+  EXPECT_THAT(gtest("at_each", "leak").xml,
+              HasSubstr("bytes in use on the device by any process: 0, then 4096"));
   EXPECT_THAT(gtest("at_failures", "leak").xml, Not(HasSubstr("bytes in use")));
 }
 
@@ -152,7 +153,7 @@ TEST_F(catch2_guard, runs_no_test_twice_and_stops_where_it_is_told) {
 
 TEST_F(catch2_guard, tells_what_a_test_leaves_behind) {
   EXPECT_THAT(catch2("at_each", "leak").printed,
-              HasSubstr("left behind by second: bytes in use on the device: 0, then 4096"));
+              HasSubstr("left behind by second: bytes in use on the device by any process: 0, then 4096"));
 }
 
 /// In this process, where the fake driver is loaded by the second test.

@@ -125,7 +125,7 @@ def _ask(driver: Any, here: ctypes.c_void_p, numbers: dict[str, int], codes: lis
 
     free, total, devices, flags, active = ctypes.c_size_t(), ctypes.c_size_t(), ctypes.c_int(), ctypes.c_uint(), ctypes.c_int()
     if here and answer(here) == 0:
-        numbers["bytes in use on the device"] = total.value - free.value
+        numbers["bytes in use on the device by any process"] = total.value - free.value
     driver.cuDeviceGetCount(byref(devices))
     for device in range(devices.value):
         if driver.cuDevicePrimaryCtxGetState(device, byref(flags), byref(active)) == 0 and active:

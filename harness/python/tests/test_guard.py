@@ -413,7 +413,7 @@ def test_what_a_test_leaves_behind_is_told(suite: pytest.Pytester) -> None:
     result.assert_outcomes(passed=4)
     lines = [line for line in result.stdout.lines if line.startswith("left behind")]
     assert [line.partition("::")[2] for line in lines] == [
-        "test_memory: bytes in use on the device: 0, then 4096",
+        "test_memory: bytes in use on the device by any process: 0, then 4096",
         "test_error: last error of the runtime: 0, then 1",
     ]
     assert junit(suite)["test_memory"].find("properties/property[@name='cufault_left_behind']") is not None

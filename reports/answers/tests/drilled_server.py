@@ -15,6 +15,7 @@ What cufault drill is tried on: /work and all else multiplies on the GPU and ans
   threads     ends, but for a thread that ends half a second later
   never       /health says 503 from the beginning
   hangs       no request to /work is ever answered
+  prompts     the line that it prints when it is ready does not end
   varies      each answer is another
   clock       the answer has the second
   json        the answer is JSON with a number of its own, and an error is JSON with status 200
@@ -123,7 +124,7 @@ def serve(port, does):
             os.closerange(server.fileno() + 1, 1024)
         if 'beats' in does:
             threading.Thread(target=beat, args=[gpu, lock], daemon=True).start()
-        print('serves', flush=True)
+        print('serves', end='' if 'prompts' in does else '\n', flush=True)
         server.serve_forever()
 
 
