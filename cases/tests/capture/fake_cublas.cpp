@@ -199,7 +199,8 @@ void multiply(const std::map<std::string, std::int64_t>& of, std::int64_t type, 
       m.columns = attribute(name + "desc", op != 0 ? 2 : 3);
     } else {
       m.type = value(name + "type", type), m.stride = value("stride" + name);
-      m.ld = name == "x" || name == "y" ? value("inc" + name) : value("ld" + std::string(1, name[0] | 32));
+      m.ld = name == "x" || name == "y" ? value("inc" + name)
+                                        : value(std::string("ld") + static_cast<char>(name[0] | 32));
     }
     return m;
   };

@@ -38,6 +38,7 @@ namespace {
 const float one = 1.5F, zero = 0;
 const double one_double = 2.5, zero_double = 0;
 constexpr long long stride = 16 * 16;
+constexpr auto n_op = CUBLAS_OP_N, t_op = CUBLAS_OP_T;
 
 std::vector<row> all_rows(cublasHandle_t handle, const buffers& b) {
   std::vector<row> all;
@@ -45,7 +46,6 @@ std::vector<row> all_rows(cublasHandle_t handle, const buffers& b) {
     for (row& r : rows) all.push_back(std::move(r));
   };
   constexpr auto how = depth::everything;
-  constexpr auto n_op = CUBLAS_OP_N, t_op = CUBLAS_OP_T;
   add(rows_of("cublasSgemm", cublasSgemm, gemm_arguments(n_op), b, how, handle, n_op, n_op, m, n, k, &one,
               b.device(0), ld, b.device(1), ld, &zero, b.device(2), ld));
   add(rows_of("cublasDgemm", cublasDgemm, gemm_arguments(t_op), b, how, handle, t_op, t_op, m, n, k,
@@ -206,7 +206,7 @@ T* numbers(int seed, std::size_t count = 1 << 13) {
   cudaMalloc(&all, count * sizeof(T));
   const bool no_numbers = std::getenv("FAKE_FILL") != nullptr;
   for (std::size_t i = 0; i < count; ++i) {
-    const float value = static_cast<float>(static_cast<int>(i * 7 + seed) % 13 - 6);
+    const auto value = static_cast<float>(static_cast<int>(i * 7 + seed) % 13 - 6);
     all[i] = T(no_numbers ? NAN : sizeof(T) == 1 ? value : value / 4);
   }
   return all;
@@ -241,7 +241,6 @@ int lt(bool epilogue) {
 
 using kind = std::function<int(cublasHandle_t)>;
 const std::map<std::string, kind>& kinds() {
-  constexpr auto n_op = CUBLAS_OP_N, t_op = CUBLAS_OP_T;
   static const std::map<std::string, kind> all{
       {"sgemm",
        [](auto h) {

@@ -67,7 +67,8 @@ class gtest_guard : public testing::EmptyTestEventListener {
     if (const auto colon = output.find(':'); colon != output.npos && output.back() != '/')
       flags += "--gtest_output=" + output.substr(0, colon + 1) +
                fresh_process::file_of(fresh_.number + 1, output.substr(colon + 1), fresh_.number) + '\n';
-    unsetenv("GTEST_TOTAL_SHARDS");  // the tests that are left are of this shard
+    for (const char* shard : {"GTEST_TOTAL_SHARDS", "GTEST_SHARD_INDEX"})
+      unsetenv(shard);  // the tests that are left are of this one
     std::cerr << "cufault guard: a fresh process runs the tests after " << lost_in_ << ": " << left_
               << std::endl;
     const std::string failed =

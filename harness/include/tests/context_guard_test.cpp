@@ -67,7 +67,8 @@ TEST(gtest_guard, does_nothing_while_the_context_lives) {
 }
 
 TEST(gtest_guard, names_the_first_test_that_lost_the_context_and_a_fresh_process_runs_the_rest) {
-  for (const auto& [when, told] : {std::pair{"at_failures", "lose fail"}, std::pair{"at_each", "lose"}}) {
+  for (const auto& [when, told] : {std::pair{"at_failures", "lose fail"},
+                                   std::pair{"at_each GTEST_TOTAL_SHARDS=1 GTEST_SHARD_INDEX=0", "lose"}}) {
     const seen found = gtest(when, told);
     EXPECT_THAT(found.printed,
                 AllOf(HasSubstr(lost), HasSubstr("1 FAILED TEST"), HasSubstr("SKIPPED ] third.is_alive"),
