@@ -18,12 +18,9 @@ CLI::Option* add_time(CLI::App* command, const char* name, const char* what, con
 constexpr const char* about_faults =
     "Names: exception (Xid 13), illegal_address (31), stopped (43), ecc (48), nvlink (74), off_the_bus (79), "
     "contained (94), uncontained (95): every call in the context returns the code. out_of_memory: "
-    "allocations "
-    "of device memory and of pinned memory fail. hang: waits, copies and frees do not return. "
-    "nccl_peer_lost: "
-    "collectives return ncclRemoteError. wrong_numbers: one element of each product of one matrix, of "
-    "cuBLAS, "
-    "is changed. xid31 is illegal_address, and so on.\n"
+    "allocations of device memory and of pinned memory fail. hang: waits, copies and frees do not return. "
+    "nccl_peer_lost: collectives return ncclRemoteError. wrong_numbers: one element of each product of one "
+    "matrix, of cuBLAS, is changed. xid31 is illegal_address, and so on.\n"
     "No GPU is made to fail: rules answer the calls. Codes of Xid 13, 31 and 43 are as recorded on an H200; "
     "what returns behind the others is not recorded: their codes are chosen by their words in cuda.h.\n";
 
@@ -48,9 +45,10 @@ void add_drill(command_line& line) {
       line, "drill", "See if a server whose GPU fails ends, or lives as a zombie",
       "The server runs under cufault inject. When three probes were answered, calls fail in the process "
       "that uses the GPU, and not in what it starts later. At the end none of its processes is left.\n"
-      "ends: its first process ended. recovers: right answers for 5 s, or for a third of --expect-exit. says "
-      "so: --health is not 2xx. "
-      "zombie: it lives, --health is 2xx or there is none, and probes fail. wrong answers: 2xx, and "
+      "ends: its first process ended. recovers: right answers for 5 s, or for a third of --expect-exit if "
+      "that is less. "
+      "says so: --health is not 2xx. zombie: it lives, --health is 2xx or there is none, and probes fail. "
+      "wrong answers: 2xx, and "
       "another answer than before; where answers differ without a fault, other names in their JSON.\n"
       "Exit codes: 0 it ends, recovers or says so; 1 zombie or wrong answers; 2 it could not be drilled: "
       "wrong use, never ready, nothing failed, or answers without a GPU; 130 interrupted.",

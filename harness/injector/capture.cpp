@@ -1,10 +1,11 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 // What `cufault capture` reads of a process: the first call of cuBLAS or cuBLASLt that fails, as call.json in the folder CUFAULT_CAPTURE;
-// reports/answers/capture.py makes a program of it. If that has a folder "numbers", a product that is wrong counts as failed (numbers.hpp);
-// each call adds a byte to the file there whose name says why it was not checked, or "checked". Types and names of all parameters are known (parameters.txt). Handles are asked by each
+// reports/answers/capture.py makes a program of it. Types and names of all parameters are known (parameters.txt). Handles are asked by each
 // getter that has a setter, descriptors for each attribute, and the driver where pointers lie: that before the call, which may damage the
 // context, and all else after it. CUFAULT_CAPTURE_CALL: only functions of this name or glob. CUFAULT_CAPTURE_DATA: operands, too.
+// CUFAULT_CAPTURE_NUMBERS: a product that is wrong counts as failed (numbers.hpp); in the folder "numbers" each call adds a byte to a file,
+// whose name is "checked", or why it was not.
 #include "harness/injector/counts.hpp"
 #include "harness/injector/numbers.hpp"
 #include "harness/injector/slots.hpp"
@@ -506,10 +507,10 @@ bool is_meant(const slot& s) {
 
 void write(const slot& s, const call_frame& frame, int result, const wrong_number* wrong) {
   const std::string folder = asked_for().capture, file = folder + "/call.json";
+  if (!is_meant(s)) return;
   const parameters* of = parameters_of(s.function.text);
   if (of == nullptr || of->size() > most_parameters)
     return say(fmt::format("{} failed, and is not captured: its parameters are not known", s.function.text));
-  if (!is_meant(s)) return;
   const int claimed = open((folder + "/claimed").c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
   taken = true;
   if (claimed < 0) return;  // another process was first

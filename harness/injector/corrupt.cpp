@@ -118,8 +118,8 @@ std::string corrupt_result(const slot& s, const rule& r, const call_frame& frame
       driver_entry<int(std::uint64_t, const void*, std::size_t, std::uint64_t)>("cuMemcpyHtoDAsync_v2");
   if (wait == nullptr || read == nullptr || write == nullptr) return "the driver has no asynchronous copies";
   int status = 0;
-  if (captures !=
-      nullptr) {  // the legacy stream cannot tell, nor be waited for, while another one is captured
+  // The legacy stream cannot tell, nor be waited for, while another one is captured.
+  if (captures != nullptr) {
     if (const int code = captures(m.stream, &status); code != 0) return driver_code_name(code);
     if (status != 0) return "its stream is being captured";
   }
@@ -128,8 +128,8 @@ std::string corrupt_result(const slot& s, const rule& r, const call_frame& frame
   const auto draw = [&](std::uint64_t below) { return (state = scattered(state)) % below; };
   const std::uint64_t wide = r.how == corruption::tile ? tile : 1;
   const std::uint64_t rows = std::min(wide, m.rows), columns = std::min(wide, m.columns);
-  const std::uint64_t first =
-      draw(m.rows - rows + 1);  // of a complex matrix: of its real and imaginary parts
+  // Rows of a complex matrix are counted by its real and imaginary parts until here.
+  const std::uint64_t first = draw(m.rows - rows + 1);
   told = {first / m.of->parts, draw(m.columns - columns + 1), rows * columns};
   const std::uint64_t ones = m.of->bytes == 8 ? ~std::uint64_t{0} : (std::uint64_t{1} << 8 * m.of->bytes) - 1;
   for (std::uint64_t column = told.column; column < told.column + columns; ++column) {

@@ -416,7 +416,7 @@ def nvcc() -> Optional[str]:
     return next((p for p in places if p and os.access(p, os.X_OK) and not Path(p).is_dir()), None)
 
 
-def tried(file: Path, call: dict[str, Any]) -> str:
+def tried(file: Path, call: dict[str, Any], has_data: bool) -> str:
     """Compiles and runs it in a process of its own, with the library that the program had loaded."""
     compiler = nvcc()
     if compiler is None:
@@ -440,7 +440,8 @@ def tried(file: Path, call: dict[str, Any]) -> str:
         return "reproduces: alone, in a process of its own, " + ("its number is wrong" if "number" in call else f"it returns {call['status_name']}")
     if ran.returncode == 1:
         before = ", ".join(call["calls_before"][-7:-1]) or "no call that was seen"
-        return f"does not reproduce alone ({last}): the state before matters. It fails only after what the process did before, at last {before}"
+        data = "" if has_data else ", or the numbers in its operands (--data takes them)"
+        return f"does not reproduce alone ({last}): what the file lacks matters, such as what the process did before, at last {before}{data}"
     return f"alone it ends {'by signal ' + str(-ran.returncode) if ran.returncode < 0 else f'with exit code {ran.returncode}'} ({last}), in place of {call['status_name']}"
 
 
@@ -453,7 +454,7 @@ def main(asked_for: asked.Asked) -> int:
     for name, operand in program.data.items():
         with open(folder / name, "rb") as given:
             file.with_name(f"{file.stem}.{name}").write_bytes(given.read(program.places[operand][1]))
-    said = [lines[0], f"{file}: {tried(file, call) if asked_for.options['run'] else 'not run'}"]
+    said = [lines[0], f"{file}: {tried(file, call, bool(program.data)) if asked_for.options['run'] else 'not run'}"]
     print(json.dumps({"lines": said, "arm": arm_of(program, lines) if asked_for.options["arm"] else ""}))
     return 0
 

@@ -10,8 +10,8 @@ namespace cufault {
 
 /// GoogleTest: the first test that lost the CUDA context fails and says so, in the XML too. The tests after it are skipped, with that reason,
 /// and the program, started anew in place of this process, runs them: report.xml has them as skipped, report.2.xml their results.
-/// SetUpTestSuite, and constructors and destructors of their fixtures, still run in this process. With --gtest_fail_fast, in later rounds of --gtest_repeat, and
-/// before GoogleTest 1.12 they are only skipped. In one file of the test program:
+/// SetUpTestSuite, and constructors and destructors of the skipped tests' fixtures, still run in this process. With --gtest_fail_fast, in later
+/// rounds of --gtest_repeat, and before GoogleTest 1.12 they are only skipped. In one file of the test program:
 ///
 ///     static const bool guarded = cufault::guard_gtest(cufault::guard_when::each);
 class gtest_guard : public testing::EmptyTestEventListener {
