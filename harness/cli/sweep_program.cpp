@@ -441,7 +441,7 @@ class sweep {
     }
     row alone;
     for (int i = 0; i < repetitions; ++i) r.repeats.push_back((alone = run_alone(call)).came_to);
-    // What three of three started alone don't do was the doing of runs beside it, or of the fork.
+    // Three of three runs, alone and started anew, come to another end: runs beside it, or the fork, were the cause.
     if ((jobs_ > 1 || r.forked) && r.came_to != alone.came_to &&
         std::ranges::count(r.repeats, alone.came_to) == repetitions)
       r.acceptable = alone.acceptable;

@@ -101,6 +101,31 @@ TEST_F(sweep_forks, a_timer_that_was_set_before_the_fork_goes_on_in_each_child) 
   EXPECT_EQ(forked(seen.of("end").at(0)), 1);
 }
 
+TEST_F(sweep_forks, a_lock_of_the_process_that_waits_is_not_taken_for_a_difference) {
+  const swept seen = sweep({"-j", "1"}, {"lock", "report", "swallow"});
+  EXPECT_THAT(seen.outcomes(), reported_and_swallowed);
+  EXPECT_EQ(seen.of("row").at(0)["ended"], "exit 3");
+  EXPECT_EQ(forked(seen.of("end").at(0)), 1);
+}
+
+TEST_F(sweep_forks, what_only_forked_processes_do_is_acceptable_where_three_that_are_started_do_not) {
+  const swept seen = sweep({"-j", "1"}, {"note_process", "report", "swallow", "tell"});
+  EXPECT_THAT(seen.outcomes(), UnorderedElementsAre("cuInit reported", "cuDriverGetVersion other_output"));
+  EXPECT_EQ(seen.of("row").at(1)["repeats"], json({"swallowed", "swallowed", "swallowed"}));
+  EXPECT_EQ(seen.of("row").at(1)["acceptable"], true);
+  EXPECT_EQ(seen.process.exit_code, 0);
+}
+
+TEST_F(sweep_forks, rows_that_were_forked_are_run_again_where_forks_differ) {
+  const swept seen =
+      sweep({"-j", "1", "--depth", "every"}, {"note_process", "report", "swallow", "tell", "handle_badly"});
+  const json end = seen.of("end").at(0);
+  EXPECT_THAT(end.value("anew", ""), HasSubstr("other_output"));
+  EXPECT_EQ(end["forked"], 0);
+  EXPECT_GT(seen.of("row").size(), end["rows"].get<std::size_t>()) << "some are told twice";
+  EXPECT_EQ(seen.process.exit_code, 0);
+}
+
 // ---- what is started anew, and why ----
 
 TEST_F(sweep_forks, a_row_that_differs_in_a_forked_process_ends_forking) {

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -203,6 +204,7 @@ void begins_otherwise(char** words, int at) {
   if (int ends[2]; (is("open_connection") && socketpair(AF_UNIX, SOCK_STREAM, 0, ends) != 0) ||
                    (is("open_pipe") && pipe(ends) != 0))
     std::abort();
+  if (is("lock") && flock(open("/proc/self/exe", O_RDONLY), LOCK_EX | LOCK_NB) != 0) exit(4);
   if (is("note_process")) first_process = getpid();
   if (is("note_forks")) pthread_atfork(nullptr, nullptr, [] { told_of_a_fork = true; });
   if (is("hold_mutex")) pthread_mutex_lock(&held);
