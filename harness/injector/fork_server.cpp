@@ -156,7 +156,7 @@ void become(const request& asked, const channel& from) {
   for (const int own : {from.number, asked.output[0], asked.output[1]}) close(own);
   unsetenv("CUFAULT_FORKS");
   begin_counts_of_child();
-  const std::string rules = asked.text.c_str();  // up to the zero byte
+  const std::string rules = asked.text.substr(0, asked.text.find('\0'));
   begin_anew(rules, asked.text.substr(rules.size() + 1));
 }
 
