@@ -30,12 +30,12 @@ class held_blocks {
   held_blocks(const held_blocks&) = delete;
   held_blocks& operator=(const held_blocks&) = delete;
   void release() {
-    for (void* p : held_) cudaFree(p);
-    held_.clear();
+    for (void* p : held) cudaFree(p);
+    held.clear();
   }
 
  protected:
-  std::vector<void*> held_;
+  std::vector<void*> held;
 };
 
 /// Takes the rest, once no granule can be mapped, by ever smaller allocations down to 512 bytes, which share granules. So whether a small
@@ -48,9 +48,9 @@ class small_blocks : public held_blocks {
     // If the smallest allocation fails, all do: mostly so on repetition.
     void* p = nullptr;
     if (cudaMalloc(&p, last) == cudaSuccess) {
-      held_.push_back(p);
+      held.push_back(p);
       for (std::size_t bytes = first; bytes >= last; bytes /= 2)
-        while (cudaMalloc(&p, bytes) == cudaSuccess) held_.push_back(p);
+        while (cudaMalloc(&p, bytes) == cudaSuccess) held.push_back(p);
     }
     cudaGetLastError();
   }
@@ -62,7 +62,7 @@ class every_second_block : public held_blocks {
   every_second_block() { hold(); }
   /// Does nothing if blocks are held already. The device is full for a moment, also for other processes.
   void hold() {
-    if (!held_.empty()) return;
+    if (!held.empty()) return;
     constexpr std::size_t bytes = std::size_t{64} << 20;
     std::vector<void*> all;
     for (void* p = nullptr; cudaMalloc(&p, bytes) == cudaSuccess;) all.push_back(p);
@@ -70,7 +70,7 @@ class every_second_block : public held_blocks {
     if (all.size() < 4) throw not_provoked("there is too little free memory to be in pieces");
     for (std::size_t i = 0; i < all.size(); ++i) {
       if (i % 2 == 0) {
-        held_.push_back(all[i]);
+        held.push_back(all[i]);
       } else {
         CUFAULT_REQUIRE(cudaFree(all[i]));
       }

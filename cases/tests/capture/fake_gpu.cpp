@@ -102,8 +102,8 @@ FAKE int cuStreamGetPriority(const stream* of, int* priority) {
   return 0;
 }
 FAKE int cuMemcpyDtoH_v2(void* to, std::uint64_t from, std::size_t bytes) {
-  std::memcpy(to, reinterpret_cast<const void*>(from),
-              bytes);  // NOLINT(performance-no-int-to-ptr): so it comes
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): so it comes
+  std::memcpy(to, reinterpret_cast<const void*>(from), bytes);
   return 0;
 }
 FAKE int cuStreamSynchronize(const stream* of) {

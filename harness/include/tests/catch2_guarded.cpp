@@ -13,6 +13,7 @@ using only_told = cufault::catch2_guard<cufault::guard_when::each, cufault::guar
 CATCH_REGISTER_LISTENER(GUARD)
 }  // namespace
 
+// NOLINTBEGIN(readability-identifier-naming): names that Catch2's macros make
 TEST_CASE("first") {
   CHECK(guarded_test::look() == 0);
 }
@@ -30,3 +31,4 @@ TEST_CASE("third, \"quoted\" [no tag] \\") {
 TEST_CASE("hidden", "[.]") {
   FAIL("nobody asked for it");
 }
+// NOLINTEND(readability-identifier-naming)

@@ -130,10 +130,9 @@ TEST_F(nearest_stack, of_equal_distance_is_the_one_with_most_equal_keys) {
 }
 
 TEST_F(nearest_stack, pools_trials_of_arms_that_race) {
-  const auto racing = [](int failures, int successes) {
-    arm_result a = expected(
-        arm(arm_kind::fault, std::vector(static_cast<std::size_t>(failures), trial({no_memory})), "a"));
-    a.trials.resize(static_cast<std::size_t>(failures + successes), trial({success}));
+  const auto racing = [](std::size_t failures, std::size_t successes) {
+    arm_result a = expected(arm(arm_kind::fault, std::vector(failures, trial({no_memory})), "a"));
+    a.trials.resize(failures + successes, trial({success}));
     a.races = "chance";
     return a;
   };
