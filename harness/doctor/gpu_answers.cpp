@@ -4,7 +4,7 @@
 // release, so that no header is needed.
 #include "harness/doctor/gpu_answers.hpp"
 
-#include "harness/system/unique_fd.hpp"
+#include "reports/base/words.hpp"
 
 #include <fmt/format.h>
 
@@ -13,7 +13,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <filesystem>
 #include <fstream>
 #include <system_error>
@@ -206,8 +205,7 @@ driver_answers ask_driver() {
         d.capability = static_cast<unsigned>(major * 10 + minor);
       text = {};
       if (bus_id != nullptr && bus_id(text.data(), static_cast<int>(text.size() - 1), device) == 0)
-        d.bus_id = text.data();
-      for (char& c : d.bus_id) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+        d.bus_id = in_lower_case(text.data());
     }
     said.devices.push_back(std::move(d));
   }

@@ -179,8 +179,7 @@ found_library library_named(const machine& m, const std::string& name) {
   const std::string search_path = m.variable("LD_LIBRARY_PATH");
   throw input_error(fmt::format(
       "{}: not found; looked in {}{}/etc/ld.so.cache, {}, and folders of CUDA toolkits and Python "
-      "environments; "
-      "give a path",
+      "environments; give a path",
       name, m.program ? fmt::format("RPATH and RUNPATH of {}, ", m.program->file.filename().string()) : "",
       search_path.empty() ? "" : fmt::format("LD_LIBRARY_PATH ({}), ", search_path),
       fmt::join(default_folders, ", ")));

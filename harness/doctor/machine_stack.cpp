@@ -4,12 +4,12 @@
 
 #include "harness/doctor/probe.hpp"
 #include "harness/system/library_file.hpp"
+#include "reports/base/words.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <cctype>
 #include <string>
 #include <system_error>
 
@@ -18,9 +18,7 @@ namespace {
 
 /// NVML's "00000000:3B:00.0" is the driver's "0000:3b:00.0".
 bool is_at(const gpu_state& gpu, const std::string& bus_id) {
-  std::string own = gpu.bus_id;
-  for (char& c : own) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return !bus_id.empty() && own.ends_with(bus_id);
+  return !bus_id.empty() && in_lower_case(gpu.bus_id).ends_with(bus_id);
 }
 
 nlohmann::json gpu_of(const driver_answers::device& device, const std::vector<gpu_state>& gpus) {

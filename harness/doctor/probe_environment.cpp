@@ -98,10 +98,9 @@ void look_at_workspace(const machine& m, probe_report& report) {
   else
     report.findings.push_back(
         {.level = finding_level::warning,
-         .text = fmt::format(
-             "CUBLAS_WORKSPACE_CONFIG={}: the form is :SIZE:COUNT, once or more, SIZE in KiB; what is "
-             "done with another is not measured",
-             one_line(value)),
+         .text = fmt::format("CUBLAS_WORKSPACE_CONFIG={}: the form is :SIZE:COUNT, once or more, SIZE in "
+                             "KiB; what is done with another is not measured",
+                             one_line(value)),
          .advice = "Write pairs of a size in KiB and a count.",
          .command = "export CUBLAS_WORKSPACE_CONFIG=:4096:8"});
 }
@@ -173,14 +172,12 @@ void look_at_cache(const machine& m, probe_report& report) {
   if (!fs::exists(here, ignored) ||
       (fs::is_directory(here, ignored) && access(here.c_str(), R_OK | W_OK | X_OK) == 0))
     return;
-  report.findings.push_back(
-      {.text = fmt::format(
-           "CUDA_CACHE_PATH={}: no folder that can be written; what the driver compiles from PTX is "
-           "compiled in each process",
-           one_line(folder)),
-       .advice = "Name a folder that can be written in CUDA_CACHE_PATH, or unset it.",
-       .case_name = "environment.cache_unreadable",
-       .command = "unset CUDA_CACHE_PATH"});
+  report.findings.push_back({.text = fmt::format("CUDA_CACHE_PATH={}: no folder that can be written; what "
+                                                 "the driver compiles from PTX is compiled in each process",
+                                                 one_line(folder)),
+                             .advice = "Name a folder that can be written in CUDA_CACHE_PATH, or unset it.",
+                             .case_name = "environment.cache_unreadable",
+                             .command = "unset CUDA_CACHE_PATH"});
 }
 
 // ---- who reads them ----
@@ -265,10 +262,9 @@ probe_report look_at_search_path(const machine& m) {
     else if (last == "compat" && driver)
       report.findings.push_back(
           {.level = finding_level::warning,
-           .text = fmt::format(
-               "LD_LIBRARY_PATH has {}: the driver's library for older kernel modules; where it does "
-               "not match, every call fails with cudaErrorSystemDriverMismatch",
-               one_line(folder)),
+           .text = fmt::format("LD_LIBRARY_PATH has {}: the driver's library for older kernel modules; where "
+                               "it does not match, every call fails with cudaErrorSystemDriverMismatch",
+                               one_line(folder)),
            .advice = "Take this folder out of LD_LIBRARY_PATH where calls fail, and start the program again.",
            .case_name = "environment.driver_mismatch",
            .remedy = "drop_compat",

@@ -154,9 +154,9 @@ void compare_versions(const machine& m, const driver_answers& driver, probe_repo
   if (driver.version / 1000 < runtime / 1000)
     report.findings.push_back(
         {.level = finding_level::failure,
-         .text = fmt::format("the driver is of CUDA {}, {} is of CUDA {}: every call fails with "
-                             "cudaErrorInsufficientDriver",
-                             runtime_version_text(driver.version), file, runtime_version_text(runtime)),
+         .text = fmt::format(
+             "the driver is of CUDA {}, {} is of CUDA {}: every call fails with cudaErrorInsufficientDriver",
+             runtime_version_text(driver.version), file, runtime_version_text(runtime)),
          .advice = fmt::format("Install a driver of CUDA {} or newer, or libraries of CUDA {}.",
                                runtime_version_text(runtime), driver.version / 1000),
          .case_name = "environment.driver_missing",
@@ -164,10 +164,9 @@ void compare_versions(const machine& m, const driver_answers& driver, probe_repo
          .command = "nvidia-smi --query-gpu=driver_version --format=csv"});
   else if (driver.version < runtime)
     report.findings.push_back(
-        {.text = fmt::format(
-             "the driver is of CUDA {}, {} of {}: of one major version, which is accepted; a feature "
-             "that the driver lacks fails alone",
-             runtime_version_text(driver.version), file, runtime_version_text(runtime)),
+        {.text = fmt::format("the driver is of CUDA {}, {} of {}: of one major version, which is accepted; a "
+                             "feature that the driver lacks fails alone",
+                             runtime_version_text(driver.version), file, runtime_version_text(runtime)),
          .advice = fmt::format("Where a feature fails, install a driver of CUDA {}.",
                                runtime_version_text(runtime)),
          .case_name = "environment.driver_mismatch"});

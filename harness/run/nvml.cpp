@@ -67,8 +67,6 @@ nvml::nvml() {
     // Missing in older drivers.
     bind(l->processes[0], "nvmlDeviceGetComputeRunningProcesses_v3");
     bind(l->processes[1], "nvmlDeviceGetGraphicsRunningProcesses_v3");
-    bind(l->count, "nvmlDeviceGetCount_v2");
-    bind(l->device_by_index, "nvmlDeviceGetHandleByIndex_v2");
     library_ = std::move(l);
   } else {
     dlclose(l->handle);

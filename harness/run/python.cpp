@@ -6,6 +6,7 @@
 #include "harness/run/lanes.hpp"
 #include "harness/system/library_file.hpp"
 #include "harness/system/process.hpp"
+#include "reports/base/files.hpp"
 #include "reports/base/json_input.hpp"
 #include "reports/base/words.hpp"
 #include "reports/judge/comparison.hpp"
@@ -100,12 +101,10 @@ void python_environment::import_all(std::span<python_environment> all, const std
   if (there.empty()) return;
   lanes imports(there.size(), [&](const std::string& request, int stopped) {
     const auto& [python, family] = there.at(std::stoul(request));
-    nlohmann::json report;
     std::string said;
-    report["failed"] =
+    const std::string failed =
         python->ask({"probe-import", family, "--device", std::to_string(device)}, said, stopped);
-    report["said"] = said;
-    return report.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    return dump_json({{"failed", failed}, {"said", said}});
   });
   std::map<std::size_t, std::size_t> asked;
   for (std::size_t i = 0; i < there.size(); ++i) {
@@ -242,7 +241,7 @@ std::vector<std::string> python_environment::command(const std::vector<std::stri
   std::vector<std::string> all{python_, "-B", script_};  // -B: write no bytecode
   all.insert(all.end(), words.begin(), words.end());
   if (const nlohmann::json is = family.empty() ? nlohmann::json() : identity(family); !is.empty())
-    all.insert(all.end(), {"--is", is.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)});
+    all.insert(all.end(), {"--is", dump_json(is)});
   return all;
 }
 

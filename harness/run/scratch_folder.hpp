@@ -4,6 +4,10 @@
 
 #include "harness/system/temporary_folder.hpp"
 
+#include <fmt/format.h>
+
+#include <unistd.h>
+
 #include <string_view>
 
 namespace cufault {
@@ -14,7 +18,7 @@ inline constexpr std::string_view scratch_prefix = "cufault-trial-";
 /// A folder for a trial. Throws std::system_error, which names TMPDIR, if none can be made.
 class scratch_folder : public temporary_folder {
  public:
-  scratch_folder();
+  scratch_folder() : temporary_folder(fmt::format("{}{}-", scratch_prefix, getpid())) {}
 };
 
 }  // namespace cufault

@@ -120,12 +120,10 @@ nlohmann::json read_stack(const std::filesystem::path& self, const target& where
     std::string how = fmt::format("exit code {}", ended.exit_code);
     if (ended.how == ending::signalled) how = fmt::format("signal {}", ended.signal);
     if (ended.how == ending::timed_out) how = "no answer in 60 s";
-    stack = {
-        {"gpu", nullptr},
-        {"error",
-         fmt::format("the process that looks at the stack did not end well ({}): something that it loads "
-                     "breaks at start; {}",
-                     how, ended.stderr_text)}};
+    stack = {{"gpu", nullptr},
+             {"error", fmt::format("the process that looks at the stack did not end well ({}): something "
+                                   "that it loads breaks at start; {}",
+                                   how, ended.stderr_text)}};
   }
   stack["memory_watch"] = management.driver_version() ? "nvml" : "none";
   stack["host"] = host();

@@ -28,16 +28,21 @@ pid_t fork_child(const std::function<void()>& work) {
   _exit(0);
 }
 
+std::vector<char*> pointers_to(const std::vector<std::string>& words) {
+  std::vector<char*> pointers;
+  for (const std::string& word : words) pointers.push_back(const_cast<char*>(word.c_str()));
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
 pid_t start_self(const std::vector<std::string>& words, const std::map<int, int>& descriptors) {
-  std::vector<char*> argv;
-  for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
-  argv.push_back(nullptr);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   // Needed also for equal numbers: it clears close-on-exec in the child.
   for (const auto& [theirs, ours] : descriptors) posix_spawn_file_actions_adddup2(&actions, ours, theirs);
   pid_t child = 0;
-  const int failed = posix_spawn(&child, "/proc/self/exe", &actions, nullptr, argv.data(), environ);
+  const int failed =
+      posix_spawn(&child, "/proc/self/exe", &actions, nullptr, pointers_to(words).data(), environ);
   posix_spawn_file_actions_destroy(&actions);
   if (failed != 0)
     throw std::system_error(failed, std::generic_category(), "cannot start this program again");

@@ -15,6 +15,9 @@ namespace cufault {
 /// Runs `work` in a forked process, which dies with this one and ends with exit code 0. Throws std::system_error.
 pid_t fork_child(const std::function<void()>& work);
 
+/// Of words that outlive it, as exec takes them.
+std::vector<char*> pointers_to(const std::vector<std::string>& words);
+
 /// Starts this program again. `descriptors`: descriptors of this process and their numbers in the child. Throws std::system_error.
 pid_t start_self(const std::vector<std::string>& words, const std::map<int, int>& descriptors);
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/system/passed_through.hpp"
 
+#include "harness/system/child.hpp"
 #include "harness/system/unique_fd.hpp"
 
 #include <fcntl.h>
@@ -200,10 +201,7 @@ class held_signals {
   for (const auto& [name, value] : command.environment) setenv(name.c_str(), value.c_str(), 1);
   signals.as_before_in_command(command.left_alone);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  std::vector<char*> words;
-  for (const std::string& word : command.words) words.push_back(const_cast<char*>(word.c_str()));
-  words.push_back(nullptr);
-  execvp(words[0], words.data());
+  execvp(command.words[0].c_str(), pointers_to(command.words).data());
   const int why = errno;
   [[maybe_unused]] const ssize_t told = write(tell, &why, sizeof why);
   _exit(exit_not_found);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/system/process.hpp"
 
+#include "harness/system/child.hpp"
 #include "harness/system/children.hpp"
 #include "harness/system/unique_fd.hpp"
 
@@ -146,21 +147,7 @@ class stream {
   std::function<void(std::string_view)> sink_;
 };
 
-// Arrays of C strings for exec, owned by this object.
-class c_strings {
- public:
-  explicit c_strings(std::vector<std::string> strings) : strings_(std::move(strings)) {
-    for (auto& s : strings_) pointers_.push_back(s.data());
-    pointers_.push_back(nullptr);
-  }
-  [[nodiscard]] char* const* get() const { return pointers_.data(); }
-
- private:
-  std::vector<std::string> strings_;
-  std::vector<char*> pointers_;
-};
-
-c_strings environment_for(const spawn_options& options) {
+std::vector<std::string> environment_for(const spawn_options& options) {
   std::map<std::string, std::string> all;
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string_view text = *entry;
@@ -182,7 +169,7 @@ c_strings environment_for(const spawn_options& options) {
   }
   std::vector<std::string> entries;
   for (const auto& [name, value] : all) entries.push_back(name + "=" + value);
-  return c_strings(std::move(entries));
+  return entries;
 }
 
 class spawn_setup {
@@ -229,11 +216,10 @@ pid_t spawn(const spawn_options& options, int in, int out, int err, int report) 
   posix_spawnattr_setflags(&setup.attributes,
                            POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
 
-  const c_strings argv(options.argv);
   const auto environment = environment_for(options);
   pid_t pid = -1;
-  const int error = posix_spawn(&pid, options.argv[0].c_str(), &setup.actions, &setup.attributes, argv.get(),
-                                environment.get());
+  const int error = posix_spawn(&pid, options.argv[0].c_str(), &setup.actions, &setup.attributes,
+                                pointers_to(options.argv).data(), pointers_to(environment).data());
   if (error != 0) fail(error, "cannot start " + options.argv[0]);
   return pid;
 }
@@ -568,10 +554,10 @@ struct forking_process::state : resident {
         !said.empty())
       return true;
     if (tree) set_ending(before, tree->end());  // it has closed the channel, by ending perhaps
-    why_not = before.how == ending::timed_out     ? "it made no call that is seen in time"
-              : before.how == ending::interrupted ? "interrupted"
-                                                  : "it ended before a call that is seen, or closed a "
-                                                    "descriptor that it inherited";
+    why_not = before.how == ending::timed_out ? "it made no call that is seen in time"
+              : before.how == ending::interrupted
+                  ? "interrupted"
+                  : "it ended before a call that is seen, or closed a descriptor that it inherited";
     tree.reset();
     return !said.empty();
   }

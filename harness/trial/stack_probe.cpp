@@ -9,6 +9,7 @@
 #include "harness/system/library_file.hpp"
 #include "harness/system/process.hpp"
 #include "harness/trial/driver_log.hpp"
+#include "reports/base/files.hpp"
 #include "reports/model/api_functions.hpp"
 
 #include <cublasLt.h>
@@ -28,10 +29,6 @@
 
 namespace cufault {
 namespace {
-
-std::string text_of(const nlohmann::json& json) {
-  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
 
 /// CUDA and cuBLASLt encode versions as major * 1000 (or 10000) + ...
 std::string cuda_version(int v) {
@@ -89,8 +86,7 @@ nlohmann::json other_pair() {
     } catch (const std::exception& e) {
       pair = of_other(fmt::format("CUFAULT_OTHER_CUBLAS: {}", e.what()));
     }
-    const std::string said = text_of(pair);
-    if (write(ends[1], said.data(), said.size()) != static_cast<ssize_t>(said.size())) _exit(1);
+    if (!write_all(ends[1], dump_json(pair))) _exit(1);
   });
   close(ends[1]);
   std::string said;
@@ -180,13 +176,7 @@ int probe_stack(const target& where) {
     }
   }
   add_other_libraries(stack, where);
-  const std::string text = text_of(stack);
-  for (std::size_t sent = 0; sent < text.size();) {
-    const ssize_t n = write(report_fd, text.data() + sent, text.size() - sent);
-    if (n <= 0) return 1;
-    sent += static_cast<std::size_t>(n);
-  }
-  return 0;
+  return write_all(report_fd, dump_json(stack)) ? 0 : 1;
 }
 
 }  // namespace cufault

@@ -9,6 +9,7 @@
 #include "harness/trial/observe.hpp"
 #include "harness/trial/progress.hpp"
 #include "kernels/product.hpp"
+#include "reports/base/files.hpp"
 #include "reports/base/json_fields.hpp"
 #include "reports/model/api_functions.hpp"
 
@@ -73,13 +74,7 @@ std::mutex& channel() {
 // If the process dies while another thread sends, drop the message rather than hang.
 void send_of_driver(std::string_view frame) noexcept {
   const std::unique_lock lock(channel(), std::try_to_lock);
-  if (!lock) return;
-  while (!frame.empty()) {
-    const ssize_t n = write(report_fd, frame.data(), frame.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return;
-    frame.remove_prefix(static_cast<std::size_t>(n));
-  }
+  if (lock) write_all(report_fd, frame);
 }
 
 call_record call_of(const step_name& name, const status_record& status, std::string last_error,
@@ -129,12 +124,7 @@ std::int64_t trial::level() const {
 void trial::send(const nlohmann::ordered_json& frame) {
   const std::string bytes = encode_frame(frame);
   const std::lock_guard lock(channel());
-  for (std::size_t sent = 0; sent < bytes.size();) {
-    const ssize_t n = write(report_fd, bytes.data() + sent, bytes.size() - sent);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) _exit(125);  // the parent is gone, or never existed
-    sent += static_cast<std::size_t>(n);
-  }
+  if (!write_all(report_fd, bytes)) _exit(125);  // the parent is gone, or never existed
 }
 
 void trial::begin_call(const step_name& name) {
@@ -260,12 +250,9 @@ std::vector<std::string> trial::words_of_next(pid_t parent) const {
 
 void trial::continue_in_its_place() {
   std::vector<std::string> words = words_of_next(getppid());
-  std::vector<char*> argv;
-  for (std::string& word : words) argv.push_back(word.data());
-  argv.push_back(nullptr);
   fcntl(report_fd, F_SETFD, 0);
   close_range(report_fd + 1, ~0U, 0);
-  execv("/proc/self/exe", argv.data());
+  execv("/proc/self/exe", pointers_to(words).data());
   _exit(125);
 }
 
@@ -400,5 +387,4 @@ __attribute__((destructor)) void at_the_very_end() {
   trial::after_exit_handlers();
 }
 }  // namespace
-
 }  // namespace cufault
