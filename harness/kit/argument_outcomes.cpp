@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <string_view>
 
 namespace cufault::argument_table {
@@ -28,47 +29,30 @@ std::string text_of_end(const row_seen& seen) {
   return fmt::format("{}, then {}", seen.status, record_of(static_cast<cudaError_t>(seen.end.waited)).text());
 }
 
+/// As `role` lists them.
 std::string_view word_for(role what) {
-  switch (what) {
-    case role::handle:
-      return "handle or descriptor";
-    case role::enumeration:
-      return "enumeration";
-    case role::algorithm:
-      return "algorithm";
-    case role::size:
-      return "size";
-    case role::count:
-      return "count";
-    case role::leading_dimension:
-      return "leading dimension";
-    case role::stride:
-    case role::output_stride:
-      return "stride";
-    case role::increment:
-    case role::spacing:
-    case role::any_increment:
-      return "increment";
-    case role::element_size:
-      return "element size";
-    case role::bytes:
-      return "number of bytes";
-    case role::scalar:
-      return "pointer to a scalar";
-    case role::input:
-      return "input";
-    case role::output:
-      return "output";
-    case role::pointer_array:
-      return "array of pointers";
-    case role::host_array:
-      return "array in host memory";
-    case role::host_output:
-      return "place for a result";
-    case role::kept:
-      return "argument of another kind";
-  }
-  return "argument";
+  constexpr std::string_view words[]{"handle or descriptor",
+                                     "enumeration",
+                                     "algorithm",
+                                     "size",
+                                     "count",
+                                     "leading dimension",
+                                     "stride",
+                                     "stride",
+                                     "increment",
+                                     "increment",
+                                     "increment",
+                                     "element size",
+                                     "number of bytes",
+                                     "pointer to a scalar",
+                                     "input",
+                                     "output",
+                                     "array of pointers",
+                                     "array in host memory",
+                                     "place for a result",
+                                     "argument of another kind"};
+  static_assert(std::size(words) == static_cast<std::size_t>(role::kept) + 1);
+  return words[static_cast<std::size_t>(what)];
 }
 
 std::string_view word_for(prediction f) {
@@ -86,22 +70,10 @@ bool of_shapes_or_types(role what) {
 prediction forecast_of(const std::optional<argument_check::product>& described) {
   if (!described) return prediction::not_asked;
   auto gravest = prediction::nothing;
-  for (const argument_check::problem& each : argument_check::check(*described)) {
-    const auto as = [&] {
-      switch (each.what) {
-        case argument_check::severity::refused:
-          return prediction::refused;
-        case argument_check::severity::unsupported:
-          return prediction::unsupported;
-        case argument_check::severity::silent:
-          return prediction::silent;
-        case argument_check::severity::caution:
-          return prediction::caution;
-      }
-      return prediction::nothing;
-    }();
-    gravest = std::max(gravest, as);
-  }
+  constexpr prediction as_severity_lists_them[]{prediction::refused, prediction::unsupported,
+                                                prediction::silent, prediction::caution};
+  for (const argument_check::problem& each : argument_check::check(*described))
+    gravest = std::max(gravest, as_severity_lists_them[static_cast<std::size_t>(each.what)]);
   return gravest;
 }
 

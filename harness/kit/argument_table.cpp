@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <charconv>
 #include <chrono>
@@ -115,22 +116,13 @@ void run_valid(trial& t, const std::vector<row_maker>& makers) {
 /// Rows with wrong addresses come last: they may damage the context, and one-time work of a library is repeated in each new process. Most
 /// other rows share a process.
 std::vector<std::size_t> order_to_run(std::span<const row> rows) {
-  const auto may_damage = [&](std::size_t i) {
-    switch (rows[i].what) {
-      case role::scalar:
-      case role::input:
-      case role::output:
-      case role::pointer_array:
-      case role::host_array:
-      case role::host_output:
-        return true;
-      default:
-        return false;
-    }
-  };
+  constexpr std::array addresses{role::scalar,        role::input,      role::output,
+                                 role::pointer_array, role::host_array, role::host_output};
   std::vector<std::size_t> order(rows.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_partition(order.begin(), order.end(), [&](std::size_t i) { return !may_damage(i); });
+  std::stable_partition(order.begin(), order.end(), [&](std::size_t i) {
+    return std::ranges::find(addresses, rows[i].what) == addresses.end();
+  });
   return order;
 }
 

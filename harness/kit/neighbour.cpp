@@ -163,8 +163,7 @@ void require_mps(bool under_mps) {
         "MPS server: put nvidia-cuda-mps-control in PATH");
   if (!under_mps && is == mps_client::yes)
     throw not_provoked(
-        "this process is a client of an MPS server: set CUDA_MPS_PIPE_DIRECTORY to a folder "
-        "without one");
+        "this process is a client of an MPS server: set CUDA_MPS_PIPE_DIRECTORY to a folder without one");
   if (under_mps && is == mps_client::no)
     throw not_provoked("the MPS daemon has started no server for this process");
 }

@@ -12,17 +12,8 @@
 namespace cufault {
 
 std::string to_string(timing t) {
-  switch (t) {
-    case timing::none:
-      break;
-    case timing::racing:
-      return "racing";
-    case timing::arrived:
-      return "arrived";
-    case timing::synchronised:
-      return "synchronised";
-  }
-  return {};
+  constexpr const char* as_timing_lists_them[]{"", "racing", "arrived", "synchronised"};
+  return as_timing_lists_them[static_cast<std::size_t>(t)];
 }
 
 std::string to_string(handle_state s) {
