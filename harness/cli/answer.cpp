@@ -3,6 +3,7 @@
 #include "harness/cli/answer.hpp"
 
 #include "harness/cli/paths.hpp"
+#include "harness/system/child.hpp"
 #include "harness/system/process.hpp"
 #include "reports/base/json_input.hpp"
 
@@ -115,20 +116,17 @@ int answer(const std::string& reader, const CLI::App& command, const command_lin
   }
   std::vector<std::string> words = reader_of(reader, std::move(said));
   words.insert(words.end(), names.begin(), names.end());
-  std::vector<char*> pointers;
-  for (std::string& word : words) pointers.push_back(word.data());
-  pointers.push_back(nullptr);
   std::cout.flush();
-  execv(pointers.front(), pointers.data());
+  execv(words.front().c_str(), pointers_to(words).data());
   throw usage_error(fmt::format("{}: cannot be run: {}", words.front(), std::strerror(errno)));
 }
 
 CLI::App* add_bare_answer(command_line& line, const char* name, const char* what, const std::string& codes) {
-  const auto app = std::make_shared<CLI::App*>();
   const auto said = std::make_shared<records_to_read>();
-  *app = line.command(name, what, codes, [app, said, name] { return answer(name, **app); });
-  add_to_read(*app, *said);
-  return *app;
+  CLI::App* const command =
+      line.command(name, what, codes, [said, name](CLI::App& asked) { return answer(name, asked); });
+  add_to_read(command, *said);
+  return command;
 }
 
 CLI::App* add_answer(command_line& line, const char* name, const char* what, const std::string& codes,
@@ -140,8 +138,7 @@ CLI::App* add_answer(command_line& line, const char* name, const char* what, con
 
 void add_passed_records(CLI::App* command) {
   add_passed_on<std::vector<std::string>>(
-      command, "--records", "records or folders of records (default: those that come with cufault)")
-      ->type_name("RECORD")
+      command, "--records", "RECORD", "records or folders of records (default: those that come with cufault)")
       ->check(CLI::ExistingPath);
 }
 

@@ -35,6 +35,13 @@ CLI::Option* add_passed_on(CLI::App* command, const std::string& names, const st
       ->check(not_empty);
 }
 
+/// One whose value the help calls `type`.
+template <class Value = std::string>
+CLI::Option* add_passed_on(CLI::App* command, const std::string& names, const std::string& type,
+                           const std::string& what) {
+  return add_passed_on<Value>(command, names, what)->type_name(type);
+}
+
 CLI::Option* add_passed_flag(CLI::App* command, const std::string& name, const std::string& what);
 /// --records of a command that takes words.
 void add_passed_records(CLI::App* command);

@@ -25,12 +25,11 @@ void add_atlas(command_line& line) {
   struct given : to_read {
     bool overview = false, nature = false;
   };
-  const auto app = std::make_shared<CLI::App*>();
   const auto said = std::make_shared<given>();
-  CLI::App* atlas = *app = line.command(
+  CLI::App* atlas = line.command(
       "atlas", "Which driver failures lead to which status, from the records of sweeps", codes_of_reading,
-      [app, said] {
-        return said->nature ? answer("nature", **app) : show_atlas(said->records, said->overview, *said);
+      [said](CLI::App& asked) {
+        return said->nature ? answer("nature", asked) : show_atlas(said->records, said->overview, *said);
       });
   add_to_read(atlas, said->records);
   CLI::Option* overview = atlas->add_flag("--overview", said->overview, "one line an operation");
@@ -45,5 +44,4 @@ void add_atlas(command_line& line) {
 const register_command atlas_here{"atlas", add_atlas, also(section::more, 3)};
 
 }  // namespace
-
 }  // namespace cufault

@@ -491,11 +491,8 @@ int show_predictions(const fs::path& folder, print_form form) {
 }
 
 void add_into(CLI::App* command, std::filesystem::path& folder) {
-  command
-      ->add_option(
-          "--into", folder,
-          "folder of recorded stacks (default: CUFAULT_BASELINE, or cufault/baseline in XDG_DATA_HOME)")
-      ->type_name("DIR")
+  add_named(command, "--into", folder, "DIR",
+            "folder of recorded stacks (default: CUFAULT_BASELINE, or cufault/baseline in XDG_DATA_HOME)")
       ->check(in_existing_folder);
 }
 
@@ -506,13 +503,10 @@ void add_taken(CLI::App* command, baseline_arguments& said) {
       ->required()
       ->check(CLI::ExistingPath);
   command->add_option("CASE", said.names, "cases, or CASE/ARM, in which a * is anything (default: all)");
-  command
-      ->add_option(
-          "--with", said.with,
-          "another record of the same stack, whose trials count, too; parts of one sweep (sweep --shard) are "
-          "joined")
+  add_named(command, "--with", said.with, "RECORD",
+            "another record of the same stack, whose trials count, too; parts of one sweep (sweep --shard) "
+            "are joined")
       ->allow_extra_args(false)
-      ->type_name("RECORD")
       ->check(CLI::ExistingPath);
   add_into(command, said.into);
 }
@@ -529,8 +523,7 @@ void add_baseline(command_line& line) {
       "place, and so is CASE/ARM that is named, without a *. Of arms with levels, and of sweeps, the latest "
       "counts; one that changed, and was neither repeated nor named, is left out.\n"
       "Exit codes: 0; 1 add left something out, or diff found something that it would change; 2 bad input.",
-      [said, &line] {
-        const CLI::App& asked = *line.app.get_subcommand("baseline");
+      [said](CLI::App& asked) {
         if (asked.got_subcommand("predictions"))
           return show_predictions(said->into.empty() ? default_recorded() : said->into, said->shown);
         if (asked.got_subcommand("show")) return show_baselines(baseline_folders(said->into), said->json);
@@ -558,9 +551,8 @@ void add_baseline(command_line& line) {
       all->add_subcommand("predictions",
                           "Say what an arm that no record of this stack has is predicted from, and how often "
                           "that held: each recorded stack is judged by the others");
-  predictions
-      ->add_option("--into", said->into, "folder of recorded stacks (default: those that come with cufault)")
-      ->type_name("DIR")
+  add_named(predictions, "--into", said->into, "DIR",
+            "folder of recorded stacks (default: those that come with cufault)")
       ->check(CLI::ExistingDirectory);
   add_form(predictions, said->shown, "predictions");
   CLI::App* remove = all->add_subcommand("remove", "Remove a stack, or arms of it");
@@ -576,5 +568,4 @@ const register_command baseline_here{
     "baseline", add_baseline, also(section::every_night, 3), {needs::source_tree}};
 
 }  // namespace
-
 }  // namespace cufault

@@ -7,11 +7,10 @@ namespace cufault {
 
 void add_bisect(command_line& line) {
   struct given : print_form {
-    CLI::App* command = nullptr;
     std::vector<CLI::Option*> of_commands{};
   };
   const auto said = std::make_shared<given>();
-  CLI::App* const command = said->command = line.command(
+  CLI::App* const command = line.command(
       "bisect",
       "Find the release of cuBLAS or a Python package that broke an arm or a command, and the one that "
       "mended it",
@@ -31,9 +30,9 @@ void add_bisect(command_line& line) {
       "gets what it gets in cufault sweep, with the outcome in CUFAULT_RUN_OUTCOME.\n"
       "With --package each release is a virtual environment. Its bin is first in PATH, so python3 is the "
       "environment's. PYTHONPATH is not kept. It is an error if the command loads the package from "
-      "elsewhere, or not at all. An environment is skipped if its package cannot be imported, or has "
-      "another version than its folder's name says. The answer names packages of an environment that are "
-      "not in the version that --package pins.\n"
+      "elsewhere, or not at all. An environment is skipped if its package cannot be imported, or has another "
+      "version than its folder's name says. The answer names packages of an environment that are not in the "
+      "version that --package pins.\n"
       "With --pins the packages of BAD whose versions differ are put into GOOD one after another, first what "
       "others require. PYTHONPATH names a folder of links. The search finds the package with which GOOD "
       "becomes bad, and then runs BAD with GOOD's version of that package. A mixture that cannot be imported "
@@ -43,8 +42,7 @@ void add_bisect(command_line& line) {
       "the command needs is mounted there.\n"
       "Exit codes: 0 found; 2 bad input, or the ends are not as said; 3 found, up to releases that were "
       "skipped; 77 the arm needs a GPU, and there is none; 130 interrupted.",
-      [said, &line] {
-        const CLI::App& asked = *said->command;
+      [said, &line](CLI::App& asked) {
         if (line.behind.empty() == (asked.count("ARM") == 0))
           throw usage_error(
               "give either an arm (CASE/ARM) or a command after --, as in: cufault bisect --good 13.1.0.3 "
@@ -65,63 +63,51 @@ void add_bisect(command_line& line) {
       });
   using texts = std::vector<std::string>;
   add_passed_on<texts>(
-      command, "--good",
-      "a release that is good: a version, or an image; given twice: one on each side of --bad")
-      ->type_name("RELEASE");
-  add_passed_on(command, "--bad", "a release that is bad")->type_name("RELEASE");
+      command, "--good", "RELEASE",
+      "a release that is good: a version, or an image; given twice: one on each side of --bad");
+  add_passed_on(command, "--bad", "RELEASE", "a release that is bad");
   add_passed_on(command, "ARM", "CASE/ARM, as in `cufault list CASE`");
-  CLI::Option* const package =
-      add_passed_on(
-          command, "--package",
-          "bisect this Python package, not cuBLAS: torch, 'jax[cuda13]', cupy-cuda13x, or another that "
-          "has libraries")
-          ->type_name("NAME");
+  CLI::Option* const package = add_passed_on(command, "--package", "NAME",
+                                             "bisect this Python package, not cuBLAS: torch, 'jax[cuda13]', "
+                                             "cupy-cuda13x, or another that has libraries");
   CLI::Option* const releases =
-      add_passed_on(
-          command, "--releases",
-          "take the releases of this folder: folders that each hold a libcublas.so.N and its "
-          "libcublasLt, or such files; with --package, folders that each are a virtual environment, as "
-          "`ci/campaign environments` makes them (default: the package index)")
-          ->type_name("FOLDER")
+      add_passed_on(command, "--releases", "FOLDER",
+                    "take the releases of this folder: folders that each hold a libcublas.so.N and its "
+                    "libcublasLt, or such files; with --package, folders that each are a virtual "
+                    "environment, as `ci/campaign environments` makes them (default: the package index)")
           ->check(CLI::ExistingDirectory);
   CLI::Option* const images =
       add_passed_on<texts>(
-          command, "--images",
+          command, "--images", "IMAGES",
           "take the releases in these container images, from the oldest to the newest: A,B,C")
           ->delimiter(',')
-          ->type_name("IMAGES")
           ->excludes(releases)
           ->excludes(package);
-  add_passed_on(command, "--keep",
+  add_passed_on(command, "--keep", "FOLDER",
                 "folder in which releases from the package index stay (default: cufault/cublas in "
                 "XDG_CACHE_HOME; with --package, cufault/environments)")
-      ->type_name("FOLDER")
       ->check(in_existing_folder)
       ->excludes(releases)
       ->excludes(images);
-  add_passed_on<texts>(command, "--pins",
+  add_passed_on<texts>(command, "--pins", "GOOD BAD",
                        "a good and a bad virtual environment, in place of releases: name the package that "
                        "causes the change; --package says what is imported (default: torch, jax or cupy)")
       ->expected(2)
       ->check(CLI::ExistingDirectory)
-      ->type_name("GOOD BAD")
       ->excludes("--good")
       ->excludes("--bad")
       ->excludes("--keep")
       ->excludes(releases)
       ->excludes(images);
-  const auto of_command = [said](const char* name, const char* what) {
-    return said->of_commands.emplace_back(add_passed_on(said->command, name, what));
+  const auto of_command = [said, command](const char* name, const char* type, const char* what) {
+    return said->of_commands.emplace_back(add_passed_on(command, name, type, what));
   };
-  of_command("--ok", "a shell command that says by its exit code whether a run was acceptable")
-      ->type_name("COMMAND");
-  of_command("--text",
+  of_command("--ok", "COMMAND", "a shell command that says by its exit code whether a run was acceptable");
+  of_command("--text", "PATTERN",
              "a regular expression; whether the command prints it (in the first 1 KB of a line) belongs to "
-             "the outcome")
-      ->type_name("PATTERN");
-  of_command("--control", "a shell command that must exit with 0 on each release")->type_name("COMMAND");
-  of_command("--timeout", "of each run of the command (default: 10m)")
-      ->type_name("TIME")
+             "the outcome");
+  of_command("--control", "COMMAND", "a shell command that must exit with 0 on each release");
+  of_command("--timeout", "TIME", "of each run of the command (default: 10m)")
       ->transform([](const std::string& text) { return fmt::format("{}", seconds_of("--timeout", text)); });
   said->of_commands.push_back(command->add_flag_callback(
       "--once", [] {}, "the command's outcome does not vary: one run decides a release"));

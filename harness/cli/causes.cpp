@@ -154,11 +154,10 @@ void add_causes(command_line& line) {
     std::string status;
     bool all = false, page = false, pages = false;
   };
-  const auto app = std::make_shared<CLI::App*>();
   const auto said = std::make_shared<given>();
-  CLI::App* causes = *app = line.command(
+  CLI::App* causes = line.command(
       "causes", "What had happened where a call returned a status, how to check it, and what clears it",
-      codes_of_reading, [app, said] {
+      codes_of_reading, [said](CLI::App& asked) {
         if (said->status.empty() != said->pages)
           throw usage_error("say which status, or --pages; see cufault causes --help");
         if (said->page && said->json) throw usage_error("--page is for people: leave --json out");
@@ -166,23 +165,21 @@ void add_causes(command_line& line) {
           throw usage_error("--pages is no JSON: cases/explain/pages.json has the pages");
         if (said->page) {
           const auto names = pages_called(said->status, said->records);
-          answer_instead((*app)->get_option("STATUS"), fmt::format("{}", fmt::join(names, ",")));
+          answer_instead(asked.get_option("STATUS"), fmt::format("{}", fmt::join(names, ",")));
         }
-        if (said->page || said->pages) return answer("causes_pages", **app);
-        return show_causes(**app, said->status, said->records, said->all, *said);
+        if (said->page || said->pages) return answer("causes_pages", asked);
+        return show_causes(asked, said->status, said->records, said->all, *said);
       });
   causes->add_flag("--all", said->all, "also every recorded way to make a call return it, and every remedy");
-  CLI::Option* page =
-      causes->add_flag("--page", said->page,
-                       "its page in reports/pages/messages, with code that fails and the same code "
-                       "corrected: text on a terminal, else Markdown. "
-                       "STATUS may also be the name of a page, or several with commas between them");
+  CLI::Option* page = causes->add_flag(
+      "--page", said->page,
+      "its page in reports/pages/messages, with code that fails and the same code corrected: text on a "
+      "terminal, else Markdown. STATUS may also be the name of a page, or several with commas between them");
   CLI::Option* pages = causes->add_flag("--pages", said->pages, "each message that has a page, and which");
   causes
-      ->add_option(
-          "STATUS", said->status,
-          "as in CUBLAS_STATUS_INTERNAL_ERROR, INTERNAL_ERROR or 14; WRONG_NUMBERS: success with wrong "
-          "numbers")
+      ->add_option("STATUS", said->status,
+                   "as in CUBLAS_STATUS_INTERNAL_ERROR, INTERNAL_ERROR or 14; WRONG_NUMBERS: success with "
+                   "wrong numbers")
       ->check(not_empty);
   page->excludes(pages);
   add_passed_on(causes, "--said", "")->group("");

@@ -20,11 +20,10 @@ std::vector<register_command>& registry() {
 /// What an absent command says in place of a summary, and to whoever calls it.
 std::pair<const char*, std::string> absence_of(const std::string& name, needs unmet) {
   if (unmet == needs::source_tree)
-    return {
-        "(in a build of the source tree: ci/suite)",
-        fmt::format("cufault {0} is not in this package; a build of the source tree has it: ci/suite, then "
-                    "build/bin/cufault {0}",
-                    name)};
+    return {"(in a build of the source tree: ci/suite)",
+            fmt::format("cufault {0} is not in this package; a build of the source tree has it: ci/suite, "
+                        "then build/bin/cufault {0}",
+                        name)};
   if (unmet == needs::cuda) return {"(in a build with CUDA: ci/suite)", build_it_with_cuda};
   return {"(in a build with cuda.h: ci/suite --cuda)", build_it_with_headers};
 }
@@ -76,9 +75,9 @@ CLI::Option* add_intercepted_libraries(CLI::App* command, std::vector<std::strin
                                        const std::string& what) {
   const std::vector<std::string> libraries_here =
       injectable_libraries == nullptr ? std::vector<std::string>() : injectable_libraries();
-  return command->add_option("--library", libraries, what + " (can be given again)")
+  return add_named(command, "--library", libraries,
+                   fmt::format("NAME:{{{}}}", fmt::join(libraries_here, ",")), what + " (can be given again)")
       ->allow_extra_args(false)
-      ->type_name(fmt::format("NAME:{{{}}}", fmt::join(libraries_here, ",")))
       ->check(not_empty);
 }
 
@@ -96,12 +95,9 @@ std::vector<std::string> command_behind(const command_line& line, const std::str
 }
 
 void add_json_file(CLI::App* command, std::filesystem::path& file, const char* what, const char* schema) {
-  command
-      ->add_option(
-          "--json", file,
-          fmt::format("write {} as JSON to FILE, too: standard output is the command's ({}.schema.json)",
-                      what, schema))
-      ->type_name("FILE")
+  add_named(command, "--json", file, "FILE",
+            fmt::format("write {} as JSON to FILE, too: standard output is the command's ({}.schema.json)",
+                        what, schema))
       ->check(new_file);
 }
 

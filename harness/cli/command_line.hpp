@@ -76,10 +76,16 @@ struct command_line {
 
   CLI::App* command(const char* name, const char* what, const std::string& codes,
                     std::function<int()> action) {
+    return command(name, what, codes, [action = std::move(action)](CLI::App&) { return action(); });
+  }
+  /// One whose action looks at what was given.
+  CLI::App* command(const char* name, const char* what, const std::string& codes,
+                    std::function<int(CLI::App&)> action) {
     CLI::App* c = app.add_subcommand(name, what);
     c->footer(codes);
     c->preparse_callback([this, c](std::size_t) { take_variables(*c); });
-    c->parse_complete_callback([this, action = std::move(action)] { chosen = action; });
+    c->parse_complete_callback(
+        [this, c, action = std::move(action)] { chosen = [c, action] { return action(*c); }; });
     return c;
   }
 
@@ -135,6 +141,13 @@ struct command_line {
   }
 };
 
+/// An option whose value the help calls `type`.
+template <class Value>
+CLI::Option* add_named(CLI::App* command, const std::string& names, Value& to, const std::string& type,
+                       const std::string& what) {
+  return command->add_option(names, to, what)->type_name(type);
+}
+
 /// `what`: of which kind they are.
 inline void add_to_read(CLI::App* command, records_to_read& records,
                         const std::string& what = "records or folders of records") {
@@ -143,12 +156,9 @@ inline void add_to_read(CLI::App* command, records_to_read& records,
 }
 /// Of a command that takes words.
 inline void add_to_read_as_option(CLI::App* command, records_to_read& records, const std::string& use = {}) {
-  command
-      ->add_option(
-          "--records", records,
-          fmt::format("records or folders of records{} (default: those that come with cufault)", use))
+  add_named(command, "--records", records, "RECORD",
+            fmt::format("records or folders of records{} (default: those that come with cufault)", use))
       ->allow_extra_args(false)
-      ->type_name("RECORD")
       ->check(CLI::ExistingPath);
 }
 
@@ -183,28 +193,19 @@ inline std::string new_file(const std::string& path) {
 
 /// Which cuBLAS to take. For a command with which cufault starts itself an empty path is that of the loader.
 inline void add_libraries(CLI::App* command, target& where) {
-  CLI::Option* const cublas =
-      command
-          ->add_option("--cublas", where.cublas,
-                       "cuBLAS library or its folder (default: what the loader takes)")
-          ->envname("CUFAULT_CUBLAS")
-          ->type_name("PATH");
-  CLI::Option* const cublaslt =
-      command
-          ->add_option("--cublaslt", where.cublaslt,
-                       "cuBLASLt library or its folder (default: the one beside --cublas)")
-          ->envname("CUFAULT_CUBLASLT")
-          ->type_name("PATH");
+  CLI::Option* const cublas = add_named(command, "--cublas", where.cublas, "PATH",
+                                        "cuBLAS library or its folder (default: what the loader takes)")
+                                  ->envname("CUFAULT_CUBLAS");
+  CLI::Option* const cublaslt = add_named(command, "--cublaslt", where.cublaslt, "PATH",
+                                          "cuBLASLt library or its folder (default: the one beside --cublas)")
+                                    ->envname("CUFAULT_CUBLASLT");
   std::vector<CLI::Option*> options{cublas, cublaslt};
   for (const step_library& each : step_libraries)
     if (each.binding == library_binding::own)
       options.push_back(
-          command
-              ->add_option(
-                  fmt::format("--{}", each.key), where.others[std::string(each.key)],
-                  fmt::format("{} library or its folder (default: the one beside cuBLAS)", each.title))
-              ->envname(fmt::format("CUFAULT_{}", each.environment))
-              ->type_name("PATH"));
+          add_named(command, fmt::format("--{}", each.key), where.others[std::string(each.key)], "PATH",
+                    fmt::format("{} library or its folder (default: the one beside cuBLAS)", each.title))
+              ->envname(fmt::format("CUFAULT_{}", each.environment)));
   if (command->get_group().empty()) return;
   for (CLI::Option* option : options) option->check(not_empty);
 }
@@ -224,16 +225,14 @@ inline void add_wait(CLI::App* command, int& seconds) {
 }
 
 inline void add_new_record(CLI::App* command, std::filesystem::path& folder) {
-  command->add_option("--records", folder, "folder for the record")->type_name("DIR")->capture_default_str();
+  add_named(command, "--records", folder, "DIR", "folder for the record")->capture_default_str();
 }
 
 /// To judge by.
 inline void add_baseline(CLI::App* command, std::filesystem::path& folder) {
-  command
-      ->add_option("--baseline", folder,
-                   "folder of recorded stacks, which come before those of cufault (default: "
-                   "CUFAULT_BASELINE, or cufault/baseline in XDG_DATA_HOME)")
-      ->type_name("DIR")
+  add_named(command, "--baseline", folder, "DIR",
+            "folder of recorded stacks, which come before those of cufault (default: CUFAULT_BASELINE, or "
+            "cufault/baseline in XDG_DATA_HOME)")
       ->check(CLI::ExistingDirectory);
 }
 
@@ -243,11 +242,11 @@ inline test_tier tier_of(const std::string& name) {
 
 inline void add_jobs(CLI::App* command, int& jobs) {
   command
-      ->add_option("--jobs,-j", jobs,
-                   "number of arms that run at the same time, on all GPUs together. Up to half as many more "
-                   "run in addition if they need no GPU or rarely call the driver. An arm that fills a GPU "
-                   "runs alone on it (default: one for each processor, at most 4; 8 with cases of Python "
-                   "frameworks alone)")
+      ->add_option(
+          "--jobs,-j", jobs,
+          "number of arms that run at the same time, on all GPUs together. Up to half as many more run in "
+          "addition if they need no GPU or rarely call the driver. An arm that fills a GPU runs alone on it "
+          "(default: one for each processor, at most 4; 8 with cases of Python frameworks alone)")
       ->check(CLI::Range(1, 1000))
       ->envname("CUFAULT_JOBS");
 }

@@ -37,5 +37,4 @@ void add_counterparts(command_line& line) {
 const register_command compare_injected_here{"compare-injected", add_counterparts, also(section::more, 6)};
 
 }  // namespace
-
 }  // namespace cufault

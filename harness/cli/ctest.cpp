@@ -201,10 +201,9 @@ void add_preflight(command_line& line) {
                    "Exit codes: 0 there is one; 1 there is none, and one is required; 2 a library cannot be "
                    "loaded, or bad input; 77 there is none.",
                    [said] { return preflight(said->where, said->records, said->resources); });
-  preflight_command->add_option("--records", said->records, "folder of the records")->type_name("DIR");
-  preflight_command
-      ->add_option("--resources", said->resources, "write the GPUs that are here as a resource spec file")
-      ->type_name("FILE");
+  add_named(preflight_command, "--records", said->records, "DIR", "folder of the records");
+  add_named(preflight_command, "--resources", said->resources, "FILE",
+            "write the GPUs that are here as a resource spec file");
   add_target(preflight_command, said->where);
 }
 
@@ -235,7 +234,7 @@ void add_floor(command_line& line) {
       "Exit codes: 0 they were; 1 too few, or something was left behind; 2 no preflight has run, or bad "
       "input.",
       [said] { return check_floor(said->records, said->at_least); });
-  floor->add_option("--records", said->records, "folder of the records")->type_name("DIR");
+  add_named(floor, "--records", said->records, "DIR", "folder of the records");
   floor->add_option("--at-least", said->at_least, "cases that must have been executed")
       ->check(CLI::Range(1, std::numeric_limits<int>::max()))
       ->envname("CUFAULT_FLOOR")
@@ -251,5 +250,4 @@ const register_command resources_here{
 const register_command floor_here{"floor", add_floor, also(section::more, 10), {needs::source_tree}};
 
 }  // namespace
-
 }  // namespace cufault

@@ -56,5 +56,4 @@ void add_diff(command_line& line) {
 const register_command diff_here{"diff", add_diff, first(section::what_changed, 2), {needs::source_tree}};
 
 }  // namespace
-
 }  // namespace cufault

@@ -123,8 +123,8 @@ void add_doctor(command_line& line) {
       "With a command after --, runs it once after the checks, and says why it failed, as cufault why does. "
       "Its output is its own.\n"
       "Exit codes: 0 no failure found; 1 something would fail, or the command failed, or with --strict "
-      "anything was warned of; 2 no check was run, the command cannot be run, or wrong use. A missing "
-      "driver is a warning, and a failure with CUFAULT_REQUIRE_GPU=1 or with a GPU on the PCI bus.",
+      "anything was warned of; 2 no check was run, the command cannot be run, or wrong use. A missing driver "
+      "is a warning, and a failure with CUFAULT_REQUIRE_GPU=1 or with a GPU on the PCI bus.",
       [asked, &line] {
         asked->command = line.behind;
         return run_doctor(*asked);
@@ -139,5 +139,4 @@ void add_doctor(command_line& line) {
 const register_command doctor_here{"doctor", add_doctor, first(section::program_failed, 3)};
 
 }  // namespace
-
 }  // namespace cufault

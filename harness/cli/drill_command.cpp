@@ -10,7 +10,7 @@ using texts = std::vector<std::string>;
 
 CLI::Option* add_time(CLI::App* command, const char* name, const char* what, const char* by_default) {
   const auto seconds = [name](const std::string& text) { return fmt::format("{}", seconds_of(name, text)); };
-  CLI::Option* const time = add_passed_on(command, name, what)->type_name("TIME")->transform(seconds);
+  CLI::Option* const time = add_passed_on(command, name, "TIME", what)->transform(seconds);
   if (*by_default != '\0') time->default_str(by_default);
   return time;
 }
@@ -27,14 +27,13 @@ constexpr const char* about_faults =
 /// `line_of` tells whether the reader gets the command behind --, or throws usage_error.
 CLI::App* add_fault_command(command_line& line, const char* name, const char* what, const char* about,
                             std::function<const command_line*(const CLI::App&)> line_of) {
-  const auto app = std::make_shared<CLI::App*>();
-  *app = line.command(name, what, std::string(about_faults) + about,
-                      [app, line_of = std::move(line_of)] { return answer("drill", **app, line_of(**app)); });
-  add_passed_on(*app, "--as", "a fault by name or Xid: see below")->type_name("NAME");
-  add_passed_on<texts>(*app, "--fail",
-                       "FUNCTION[:N[+]|:PATTERN]=CODE, as of cufault inject; may be given again")
-      ->type_name("TEXT");
-  return *app;
+  CLI::App* const command = line.command(
+      name, what, std::string(about_faults) + about,
+      [line_of = std::move(line_of)](CLI::App& asked) { return answer("drill", asked, line_of(asked)); });
+  add_passed_on(command, "--as", "NAME", "a fault by name or Xid: see below");
+  add_passed_on<texts>(command, "--fail", "TEXT",
+                       "FUNCTION[:N[+]|:PATTERN]=CODE, as of cufault inject; may be given again");
+  return command;
 }
 
 void add_drill(command_line& line) {
@@ -43,13 +42,12 @@ void add_drill(command_line& line) {
       "http://127.0.0.1:8000/work -- ./server";
   CLI::App* const drill = add_fault_command(
       line, "drill", "See if a server whose GPU fails ends, or lives as a zombie",
-      "The server runs under cufault inject. When three probes were answered, calls fail in the process "
-      "that uses the GPU, and not in what it starts later. At the end none of its processes is left.\n"
+      "The server runs under cufault inject. When three probes were answered, calls fail in the process that "
+      "uses the GPU, and not in what it starts later. At the end none of its processes is left.\n"
       "ends: its first process ended. recovers: right answers for 5 s, or for a third of --expect-exit if "
-      "that is less. "
-      "says so: --health is not 2xx. zombie: it lives, --health is 2xx or there is none, and probes fail. "
-      "wrong answers: 2xx, and "
-      "another answer than before; where answers differ without a fault, other names in their JSON.\n"
+      "that is less. says so: --health is not 2xx. zombie: it lives, --health is 2xx or there is none, and "
+      "probes fail. wrong answers: 2xx, and another answer than before; where answers differ without a "
+      "fault, other names in their JSON.\n"
       "Exit codes: 0 it ends, recovers or says so; 1 zombie or wrong answers; 2 it could not be drilled: "
       "wrong use, never ready, nothing failed, or answers without a GPU; 130 interrupted.",
       [&line, example](const CLI::App& app) {
@@ -57,29 +55,24 @@ void add_drill(command_line& line) {
         if (app.count("--probe") == 0) throw usage_error("--probe is required; see cufault drill --help");
         return &line;
       });
-  add_passed_on(drill, "--probe", "address of a request that needs the GPU: answers are compared")
-      ->type_name("URL");
-  add_passed_on(drill, "--data", "what is posted to --probe, as JSON (default: a GET)")->type_name("TEXT");
-  add_passed_on(drill, "--answer", "a regular expression that a right answer to --probe matches")
-      ->type_name("PATTERN");
-  add_passed_on(drill, "--health",
-                "address that says by its status whether the server is well (default: that of --after-ready)")
-      ->type_name("URL");
+  add_passed_on(drill, "--probe", "URL", "address of a request that needs the GPU: answers are compared");
+  add_passed_on(drill, "--data", "TEXT", "what is posted to --probe, as JSON (default: a GET)");
+  add_passed_on(drill, "--answer", "PATTERN", "a regular expression that a right answer to --probe matches");
   add_passed_on(
-      drill, "--after-ready",
-      "the server is ready when this address answers 2xx, or when it prints this regular expression "
-      "(default: when --probe does)")
-      ->type_name("URL|PATTERN");
+      drill, "--health", "URL",
+      "address that says by its status whether the server is well (default: that of --after-ready)");
+  add_passed_on(drill, "--after-ready", "URL|PATTERN",
+                "the server is ready when this address answers 2xx, or when it prints this regular "
+                "expression (default: when --probe does)");
   add_time(drill, "--after", "wait so long before the fault, once it is ready", "");
   add_time(drill, "--ready-within", "give up where it is not ready after so long", "600");
   add_time(drill, "--expect-exit", "watch for so long after the fault", "30");
   add_time(drill, "--probe-timeout", "a request without an answer after so long has failed", "10");
-  add_passed_on(drill, "--ranks",
-                "hit these ranks of a job, by RANK or LOCAL_RANK of its processes: '2 of 8' draws two")
-      ->type_name("'K of N'");
+  add_passed_on(drill, "--ranks", "'K of N'",
+                "hit these ranks of a job, by RANK or LOCAL_RANK of its processes: '2 of 8' draws two");
   add_passed_on<std::int64_t>(drill, "--seed", "of the ranks that are drawn")->default_str("0");
   add_passed_flag(drill, "--every-process", "hit all processes that use the GPU");
-  add_passed_on(drill, "--junit", "write the verdict as JUnit, too")->type_name("FILE")->check(new_file);
+  add_passed_on(drill, "--junit", "FILE", "write the verdict as JUnit, too")->check(new_file);
   add_passed_flag(drill, "--json",
                   "as JSON (drill.schema.json); what the server prints is on standard error");
   add_command_behind(line, drill, example);
@@ -95,8 +88,7 @@ void add_ctl(command_line& line) {
   ctl->add_option_function<std::string>(
          "PID", [](const std::string&) {}, "the process in which calls fail, and none that it forks")
       ->required();
-  add_passed_on(ctl, "--rules", "the rules of this file, in place of those of this process")
-      ->type_name("FILE")
+  add_passed_on(ctl, "--rules", "FILE", "the rules of this file, in place of those of this process")
       ->check(CLI::ExistingFile);
   add_passed_flag(ctl, "--clear", "end the rules of this process; sticky errors end with their rule");
   add_passed_flag(ctl, "--shared-gpu", "start kernels that fail although other processes use a GPU");

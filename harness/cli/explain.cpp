@@ -257,10 +257,8 @@ void add_explain(command_line& line) {
   CLI::App* explain = line.command(
       "explain", "What can have caused the failure in a log, by records of failures",
       "Exit codes: 0 with causes; 4 no failure of a GPU library is in it, it is not understood, or no cause "
-      "of it is known; 2 bad "
-      "input.\n"
-      "A message as arguments, a log as a file, or a log on standard input: ./program 2>&1 | cufault "
-      "explain "
+      "of it is known; 2 bad input.\n"
+      "A message as arguments, a log as a file, or a log on standard input: ./program 2>&1 | cufault explain "
       "The driver's error log (CUDA_LOG_FILE) is read, too, alone or mixed into another log.",
       [said] { return explain_logs(*said); });
   explain->add_option(
@@ -279,5 +277,4 @@ void add_explain(command_line& line) {
 const register_command explain_here{"explain", add_explain, first(section::program_failed, 2)};
 
 }  // namespace
-
 }  // namespace cufault

@@ -127,14 +127,13 @@ void add_gate(command_line& line) {
       });
   const std::string what =
       "a record, a folder of records, or the folder of a stack; several of one stack are one";
-  gate->add_option("--baseline", said->baseline, what)->type_name("RECORD")->check(CLI::ExistingPath);
-  gate->add_option("--candidate", said->candidate, what)->type_name("RECORD")->check(CLI::ExistingPath);
-  gate->add_option("--baseline-python", said->baseline_python,
-                   "Python of the environment that is known to be good")
-      ->type_name("PATH")
+  add_named(gate, "--baseline", said->baseline, "RECORD", what)->check(CLI::ExistingPath);
+  add_named(gate, "--candidate", said->candidate, "RECORD", what)->check(CLI::ExistingPath);
+  add_named(gate, "--baseline-python", said->baseline_python, "PATH",
+            "Python of the environment that is known to be good")
       ->check(not_empty);
-  gate->add_option("--candidate-python", said->candidate_python, "Python of the environment to be judged")
-      ->type_name("PATH")
+  add_named(gate, "--candidate-python", said->candidate_python, "PATH",
+            "Python of the environment to be judged")
       ->check(not_empty);
   gate->add_option("CASE", said->run.names,
                    "with Pythons: cases to run (default: the families pytorch, jax and cupy)");
@@ -145,24 +144,22 @@ void add_gate(command_line& line) {
   add_import_timeout(gate, said->run.import_seconds);
   add_new_record(gate, said->run.records);
   add_jobs(gate, said->run.jobs);
-  gate->add_option("--cublas", said->run.where.cublas,
-                   "with Pythons: cuBLAS library or its folder, for both (default: that of each environment)")
-      ->type_name("PATH")
+  add_named(gate, "--cublas", said->run.where.cublas, "PATH",
+            "with Pythons: cuBLAS library or its folder, for both (default: that of each environment)")
       ->check(not_empty);
   gate->add_option("--device", said->run.where.device, "with Pythons: CUDA device")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
-  gate->add_option("--allow", said->allow,
-                   "JSON file of changes that may pass, each with a reason and an expiry date "
-                   "(allowances.schema.json)")
-      ->type_name("FILE")
+  add_named(
+      gate, "--allow", said->allow, "FILE",
+      "JSON file of changes that may pass, each with a reason and an expiry date (allowances.schema.json)")
       ->check(CLI::ExistingFile);
   gate->add_option("--at-least", said->at_least, "cases of the candidate that must have been executed")
       ->check(CLI::Range(1, std::numeric_limits<int>::max()))
       ->envname("CUFAULT_FLOOR")
       ->capture_default_str();
-  gate->add_option("--date", said->date, "the day by which allowances expire (default: today, UTC)")
-      ->type_name("YYYY-MM-DD")
+  add_named(gate, "--date", said->date, "YYYY-MM-DD",
+            "the day by which allowances expire (default: today, UTC)")
       ->check([](const std::string& text) { return is_date(text) ? "" : "expected a date: YYYY-MM-DD"; });
   add_comparison_style(gate, *said);
 }

@@ -121,8 +121,8 @@ int print_changes(const records_to_read& records, const std::string& gpu, const 
                     package, on_gpu, package));
   if (framework.empty() && columns.releases.size() < 2)
     throw usage_error(
-        fmt::format("{} of cuBLAS in these records{}, and two on one GPU and driver are needed; "
-                    "record others: cufault run --cublas PATH",
+        fmt::format("{} of cuBLAS in these records{}, and two on one GPU and driver are needed; record "
+                    "others: cufault run --cublas PATH",
                     columns.releases.empty() ? "no release" : "one release", on_gpu));
   change_finder finder(framework.empty() ? followed(columns) : std::vector<std::size_t>{});
   std::vector<std::pair<std::string, nlohmann::json>> library_files;
@@ -186,39 +186,36 @@ void add_history(command_line& line) {
       "steady, or of another rate, in their last 20 runs or more.\n"
       "Exit codes: 0; 2 bad input, or a file that is no history, has no run, is damaged, or was made by a "
       "newer cufault.",
-      [asked_for, &line] {
-        const CLI::App& asked_of = *line.app.get_subcommand("history")->get_subcommands().front();
+      [asked_for](CLI::App& asked) {
+        const CLI::App& asked_of = *asked.get_subcommands().front();
         return answer(asked_of.get_name() == "matrix" ? "changes" : "history", asked_of);
       });
   history->require_subcommand(1);
   CLI::App* add = history->add_subcommand("add", "Add records; records already present are skipped");
-  add_passed_on(add, "DB", "the history; made where there is none")->required()->type_name("FILE");
+  add_passed_on(add, "DB", "FILE", "the history; made where there is none")->required();
   add->add_option("RECORD", asked_for->records, "records, folders of records, or folders of stacks")
       ->required()
       ->check(CLI::ExistingPath);
   CLI::App* show =
       history->add_subcommand("show", "Show arms that changed or flake, or all arms that match ARM");
-  add_passed_on(show, "DB", "the history")->required()->type_name("FILE");
+  add_passed_on(show, "DB", "FILE", "the history")->required();
   show->add_option("ARM", asked_for->arms, "CASE/ARM, where * is anything");
   add_form(show, *asked_for, "history");
   CLI::App* changes = history->add_subcommand("matrix",
                                               "Show what changed from release to release of cuBLAS or of a "
-                                              "framework, by recorded stacks of one GPU and "
-                                              "driver");
+                                              "framework, by recorded stacks of one GPU and driver");
   add_to_read(changes, asked_for->records);
-  add_passed_on(changes, "--gpu",
-                "text in the name of the GPU (default: the one on which most releases were recorded)")
-      ->type_name("TEXT");
+  add_passed_on(changes, "--gpu", "TEXT",
+                "text in the name of the GPU (default: the one on which most releases were recorded)");
   add_passed_on(changes, "--package", "of this framework: torch, jax or cupy (default: of cuBLAS)")
       ->check(CLI::IsMember({"torch", "jax", "cupy"}));
-  add_passed_on(changes, "--release", "only changes that this release shows first: 13.1.0")
-      ->type_name("TEXT");
+  add_passed_on(changes, "--release", "TEXT", "only changes that this release shows first: 13.1.0");
   add_form(changes, *asked_for, "changes", ", with all arms of all changes");
   changes->footer(
       "An arm that a release did not observe is not measured there: a change lies after the last release "
-      "that showed what was before, and at the latest in the first that shows what is now. Not counted: "
-      "what the case itself does differently (calls, facts and numbers that one of two records alone has), "
-      "and rates within chance.");
+      "that showed what was before, and at the latest in the first that shows what is now. Not counted: what "
+      "the case itself does differently (calls, facts and numbers that one of two records alone has), and "
+      "rates within chance.");
 }
 
 void add_release_changes(command_line& line) {
@@ -240,5 +237,4 @@ const register_command release_changes_here{
     "release-changes", add_release_changes, hidden, {needs::source_tree}};
 
 }  // namespace
-
 }  // namespace cufault

@@ -10,6 +10,7 @@
 #include "harness/injector/rules.hpp"
 #include "harness/run/nvml.hpp"
 #include "harness/system/bundled_file.hpp"
+#include "harness/system/child.hpp"
 #include "harness/system/temporary_folder.hpp"
 #include "harness/system/unique_fd.hpp"
 #include "reports/base/json_input.hpp"
@@ -45,11 +46,8 @@ constexpr int exit_too_few = 3;
 
 /// Becomes the command. Returns only where that fails.
 [[noreturn]] void become(const std::vector<std::string>& command) {
-  std::vector<char*> words;
-  for (const std::string& word : command) words.push_back(const_cast<char*>(word.c_str()));
-  words.push_back(nullptr);
   std::cout.flush();
-  execvp(words[0], words.data());
+  execvp(command.front().c_str(), pointers_to(command).data());
   throw usage_error(fmt::format("{}: {}", command.front(), std::strerror(errno)),
                     errno == ENOENT ? exit_not_found : exit_not_executable);
 }
@@ -72,13 +70,12 @@ std::string why_never_acted(const injector::rule& r, const injector::counted& co
   if (injector::is_host_function(r.function)) return "no call that libcufault_host.so sees met it";
   if (of_runtime && !any_of_library)
     return "no shared CUDA runtime was called; rules for cudart cannot act where it is linked statically: "
-           "use "
-           "the driver's function, as cuMemAlloc_v2, or link with -cudart shared";
+           "use the driver's function, as cuMemAlloc_v2, or link with -cudart shared";
   if (most == 0)
     return fmt::format("{} was never called{}", r.function,
                        counts.calls.empty() && !counts.preload_removed
-                           ? ", and no other call was seen: programs that are linked statically or "
-                             "setuid, or without LD_PRELOAD, do not load the injector"
+                           ? ", and no other call was seen: programs that are linked statically or setuid, "
+                             "or without LD_PRELOAD, do not load the injector"
                            : "");
   if (most <= r.skip)
     return fmt::format("it waits for call {}, and no process made more than {}", r.skip + 1, most);
@@ -98,8 +95,7 @@ void refuse_gpu_of_others(const injector::rule_set& all) {
   if (users.empty()) return;
   throw usage_error(
       fmt::format("{} use a GPU of this machine (pid {}), and a rule starts a kernel that fails: \"return\" "
-                  "with \"sticky\" "
-                  "touches no GPU; --shared-gpu starts it all the same",
+                  "with \"sticky\" touches no GPU; --shared-gpu starts it all the same",
                   users.size() == 1 ? "another process" : "other processes", fmt::join(users, ", ")));
 }
 
@@ -134,45 +130,31 @@ void add_inject(command_line& line) {
                      said->command = command_behind(line, example);
                      return inject(*said);
                    });
-  command->add_option("--rules", said->rules, "JSON rules, read again whenever the file changes")
-      ->type_name("FILE")
+  add_named(command, "--rules", said->rules, "FILE", "JSON rules, read again whenever the file changes")
       ->check(not_empty);
-  command
-      ->add_option("--faultinj", said->faultinj,
-                   "in place of --rules: a configuration file of NVIDIA's faultinj (cudaDriverFaults, "
-                   "cudaRuntimeFaults)")
-      ->type_name("FILE")
+  add_named(
+      command, "--faultinj", said->faultinj, "FILE",
+      "in place of --rules: a configuration file of NVIDIA's faultinj (cudaDriverFaults, cudaRuntimeFaults)")
       ->check(not_empty);
-  command
-      ->add_option("--replay", said->replay,
-                   "in place of --rules: do again what this log (--log) of an earlier run tells, on the same "
-                   "calls of the same programs and ranks")
-      ->type_name("LOG")
+  add_named(command, "--replay", said->replay, "LOG",
+            "in place of --rules: do again what this log (--log) of an earlier run tells, on the same calls "
+            "of the same programs and ranks")
       ->check(not_empty)
       ->excludes("--rules")
       ->excludes("--faultinj");
-  command
-      ->add_option(
-          "--fail", said->fail,
-          "FUNCTION[@STACK][:N[+]|:PATTERN]=CODE: the N-th call, with + each later one too, else all; "
-          "PATTERN: calls with an X, as XOOXO; STACK: only calls of the call stack of this hash, as a log or "
-          "`cufault sweep` tells it; CODE: a "
-          "status by its name or number")
+  add_named(command, "--fail", said->fail, "TEXT",
+            "FUNCTION[@STACK][:N[+]|:PATTERN]=CODE: the N-th call, with + each later one too, else all; "
+            "PATTERN: calls with an X, as XOOXO; STACK: only calls of the call stack of this hash, as a log "
+            "or `cufault sweep` tells it; CODE: a status by its name or number")
       ->allow_extra_args(false)
-      ->type_name("TEXT")
       ->check(not_empty);
-  command
-      ->add_option("--log", said->log,
-                   "JSON lines of injections and counts (default: injections to standard error)")
-      ->type_name("FILE")
+  add_named(command, "--log", said->log, "FILE",
+            "JSON lines of injections and counts (default: injections to standard error)")
       ->check(not_empty);
-  command
-      ->add_option(
-          "--require", said->require,
-          "exit with 3 where rules acted less often than N, in all processes together; 0: tell nothing, "
-          "and become the command")
-      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 60))
-      ->type_name("N");
+  add_named(command, "--require", said->require, "N",
+            "exit with 3 where rules acted less often than N, in all processes together; 0: tell nothing, "
+            "and become the command")
+      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 60));
   command->add_flag("--lenient", said->lenient, "run the command without injection if a rule is wrong");
   command->add_flag("--shared-gpu", said->shared_gpu,
                     "start kernels that fail although other processes use a GPU");

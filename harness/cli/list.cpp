@@ -134,5 +134,4 @@ void add_list(command_line& line) {
 const register_command list_here{"list", add_list, also(section::what_changed, 3)};
 
 }  // namespace
-
 }  // namespace cufault

@@ -85,12 +85,11 @@ class help_by_question : public CLI::Formatter {
 };
 
 constexpr const char* all_codes =
-    "Exit codes: 0 as expected; 1 gate failed, or differences found; 2 unresolved or bad input; "
-    "77 nothing could be provoked here; 130 interrupted; 3 of run: a gate without a record of this stack, "
-    "of "
-    "inject: rules acted too rarely, of sweep: some calls were left out, of bisect: several releases remain; "
-    "4 of explain: no failure, one that is not understood, or no cause of it known. Each command's own: "
-    "cufault COMMAND --help.\n"
+    "Exit codes: 0 as expected; 1 gate failed, or differences found; 2 unresolved or bad input; 77 nothing "
+    "could be provoked here; 130 interrupted; 3 of run: a gate without a record of this stack, of inject: "
+    "rules acted too rarely, of sweep: some calls were left out, of bisect: several releases remain; 4 of "
+    "explain: no failure, one that is not understood, or no cause of it known. Each command's own: cufault "
+    "COMMAND --help.\n"
     "With --json an error is JSON on standard output, too (failure.schema.json). Schemas lie in "
     "share/cufault/schemas, in the source in reports/schemas.\n"
     "Environment: CUFAULT_REQUIRE_GPU=1 makes a missing GPU a failure; CUFAULT_FLOOR=N sets the floor; "

@@ -104,17 +104,16 @@ void add_merge(command_line& line) {
       "merge", "Records of several GPUs or hosts as one: who differs from the majority, and pooled rates",
       "A record does not know its host: name files or folders by it.\n"
       "With --hosts the file of each is HOST.jsonl or HOST@BOOT.jsonl; each host is named that left no "
-      "record or several, whose run did not end, that has no GPU, whose stack or start differs from most, "
-      "or that is an outlier.\nA difference is printed as a change from the majority to the outlier.\n"
+      "record or several, whose run did not end, that has no GPU, whose stack or start differs from most, or "
+      "that is an outlier.\nA difference is printed as a change from the majority to the outlier.\n"
       "Exit codes: 0 all agree; 1 there are outliers, arms without a majority, or hosts that are named; 2 "
       "bad input.",
       [said] { return merge_records(*said); });
   merge->add_option("RECORD", said->records, "records, folders of records, or folders of stacks")
       ->required()
       ->check(CLI::ExistingPath);
-  merge
-      ->add_option("--hosts", said->hosts, "file with the names of the hosts that were to report, one a line")
-      ->type_name("FILE")
+  add_named(merge, "--hosts", said->hosts, "FILE",
+            "file with the names of the hosts that were to report, one a line")
       ->check(CLI::ExistingFile);
   add_form(merge, *said, "merged");
 }
@@ -122,5 +121,4 @@ void add_merge(command_line& line) {
 const register_command merge_here{"merge", add_merge, also(section::every_night, 5), {needs::source_tree}};
 
 }  // namespace
-
 }  // namespace cufault

@@ -107,9 +107,10 @@ void ask_driver(node_facts& facts, milliseconds limit) {
         const driver_answers d = cufault::ask_driver();
         auto devices = nlohmann::json::array();
         for (const auto& device : d.devices) devices.push_back({device.name, device.bus_id});
-        return nlohmann::json{
-            {"absent", d.why_absent}, {"library", d.library}, {"init", d.initialised}, {"devices", devices}}
-            .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+        return dump_json({{"absent", d.why_absent},
+                          {"library", d.library},
+                          {"init", d.initialised},
+                          {"devices", devices}});
       },
       limit);
   if (!said.answered) {
@@ -415,10 +416,9 @@ void add_node(command_line& line) {
       ->check(CLI::Range(1, 256));
   node->add_flag("--drill", asked.drill,
                  "fail on purpose: the injector fails cuInit, so that what reads the verdict is tested");
-  node->add_option(
-          "--fail-on", said->fail_on,
-          "a node is bad, too, where its cuBLAS has a known issue of this harm on its GPUs, measured, "
-          "documented or likely (cufault known)")
+  node->add_option("--fail-on", said->fail_on,
+                   "a node is bad, too, where its cuBLAS has a known issue of this harm on its GPUs, "
+                   "measured, documented or likely (cufault known)")
       ->check(CLI::IsMember({std::string(harms[0])}));
   CLI::Option* const json =
       add_json(node, asked.json, "node", ": the verdict; the line goes to standard error");
@@ -426,8 +426,7 @@ void add_node(command_line& line) {
                  "the verdict in Prometheus' text format, for the textfile collector of node_exporter; the "
                  "line goes to standard error")
       ->excludes(json);
-  node->add_option("--trials", asked.trials, "cases of the quick tier to run on each GPU")
-      ->type_name("CASE")
+  add_named(node, "--trials", asked.trials, "CASE", "cases of the quick tier to run on each GPU")
       ->default_str("numbers.split_k layout.shapes");
   add_libraries(node, asked.where);
   node->add_flag("--under-drill", asked.under_drill)->group("");
@@ -438,5 +437,4 @@ const register_command node_here{"node", add_node, also(section::what_changed, 5
 const register_command node_trials_here{"node-trials", add_node_trials, hidden, {needs::source_tree}};
 
 }  // namespace
-
 }  // namespace cufault

@@ -16,5 +16,4 @@ void add_probe(command_line& line) {
 const register_command probe_stack_here{"probe-stack", add_probe, hidden};
 
 }  // namespace
-
 }  // namespace cufault

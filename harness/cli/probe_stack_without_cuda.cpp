@@ -4,10 +4,9 @@
 #include "harness/doctor/loader.hpp"
 #include "harness/doctor/machine_stack.hpp"
 #include "harness/system/process.hpp"
+#include "reports/base/files.hpp"
 
 #include <nlohmann/json.hpp>
-
-#include <unistd.h>
 
 #include <filesystem>
 #include <memory>
@@ -20,9 +19,7 @@ int serve_probe(const target& where) {
   machine m = this_machine();
   m.program = program_of(m, own_path());
   const std::filesystem::path cublas = where.cublas.empty() ? "" : std::filesystem::absolute(where.cublas);
-  const std::string text =
-      stack_of(m, cublas, where.device).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-  return write(report_fd, text.data(), text.size()) == static_cast<ssize_t>(text.size()) ? 0 : 1;
+  return write_all(report_fd, dump_json(stack_of(m, cublas, where.device))) ? 0 : 1;
 }
 
 void add_probe(command_line& line) {
@@ -33,5 +30,4 @@ void add_probe(command_line& line) {
 const register_command probe_stack_here{"probe-stack", add_probe, hidden};
 
 }  // namespace
-
 }  // namespace cufault

@@ -27,8 +27,8 @@ void add_cost(command_line& line) {
   cost->get_option("RECORD")->description(
       "records of remedy_cost, or folders of stacks that have a cost.jsonl (default: those that come with "
       "cufault)");
-  add_passed_on(cost, "--remedy", "only this remedy, on each kind of work; a * is anything: 'workspace_*'")
-      ->type_name("REMEDY");
+  add_passed_on(cost, "--remedy", "REMEDY",
+                "only this remedy, on each kind of work; a * is anything: 'workspace_*'");
   add_passed_flag(cost, "--all",
                   "each kind of work, too; csv and json always have a line or an object for each");
   CLI::Option* const format = add_passed_on(cost, "--format", "svg: a picture (default: text)")
@@ -37,17 +37,16 @@ void add_cost(command_line& line) {
 }
 
 void add_messages(command_line& line) {
-  const auto app = std::make_shared<CLI::App*>();
-  CLI::App* const messages = *app = line.command(
+  CLI::App* const messages = line.command(
       "messages",
       "What the driver's error log says, what had happened, and which statuses stood in front of it",
       "Exit codes: 0; 4 no recorded message holds TEXT; 2 bad input.",
-      [app] { return answer("messages", **app); });
+      [](CLI::App& asked) { return answer("messages", asked); });
   messages
       ->add_option_function<std::string>(
           "TEXT", [](const std::string&) {},
-          "only messages that hold this text: words, a function, CUDA_ERROR_LAUNCH_FAILED, 719, or "
-          "a line of CUDA_LOG_FILE (default: all)")
+          "only messages that hold this text: words, a function, CUDA_ERROR_LAUNCH_FAILED, 719, or a line of "
+          "CUDA_LOG_FILE (default: all)")
       ->type_name("");
   add_passed_records(messages);
   add_passed_form(messages, "messages");
@@ -58,7 +57,7 @@ void add_table(command_line& line) {
       line, "table",
       "All recorded arms as rows of a table, with what was judged of each: SQLite, CSV or JSON Lines",
       codes_of_reading);
-  add_passed_on(table, "-o,--output", "the SQLite file; its view of arms is called arms")->type_name("FILE");
+  add_passed_on(table, "-o,--output", "FILE", "the SQLite file; its view of arms is called arms");
   add_passed_on(table, "--format", "csv and jsonl: on standard output (default: sqlite)")
       ->check(CLI::IsMember({"sqlite", "csv", "jsonl"}));
   add_passed_flag(table, "--columns", "what each column is");
@@ -69,17 +68,15 @@ void add_matrix(command_line& line) {
       line, "matrix",
       "What every operation came to under every fault, what that depends on, and what remedies did",
       "Exit codes: 0; 2 bad input; 77 no record has a cell of the matrix.");
-  add_passed_on(matrix, "--fault", "only this fault; a * is anything: 'kernel_*'")->type_name("FAULT");
-  add_passed_on(matrix, "--operation",
-                "only this operation, or function, under every fault: sgemm_64, cublasSgemm")
-      ->type_name("OPERATION");
-  add_passed_on(matrix, "--remedy", "what this remedy did; a * is anything")->type_name("REMEDY");
-  add_passed_on(matrix, "--stack", "only stacks whose name has this text: 'cuBLAS 13.1.0'")
-      ->type_name("TEXT");
+  add_passed_on(matrix, "--fault", "FAULT", "only this fault; a * is anything: 'kernel_*'");
+  add_passed_on(matrix, "--operation", "OPERATION",
+                "only this operation, or function, under every fault: sgemm_64, cublasSgemm");
+  add_passed_on(matrix, "--remedy", "REMEDY", "what this remedy did; a * is anything");
+  add_passed_on(matrix, "--stack", "TEXT", "only stacks whose name has this text: 'cuBLAS 13.1.0'");
   add_passed_on<std::vector<std::string>>(
-      matrix, "--by", "only cells that differ between stacks, by keys of `cufault stack --json`: cublas,gpu")
-      ->delimiter(',')
-      ->type_name("KEY,...");
+      matrix, "--by", "KEY,...",
+      "only cells that differ between stacks, by keys of `cufault stack --json`: cublas,gpu")
+      ->delimiter(',');
   CLI::Option* const format =
       add_passed_on(matrix, "--format", "csv and json have a line or an object for each cell")
           ->check(CLI::IsMember({"text", "markdown", "csv", "json"}))

@@ -133,12 +133,9 @@ void add_report(command_line& line) {
   CLI::App* command = line.command(
       "report", "Write a page, and files for programs: what changed, and all else",
       "Written are index.html, which needs no other file and no network, summary.md, summary.txt, arms.csv, "
-      "report.json, "
-      "junit.xml, ctrf.json, cufault.prom, and the observations in records/. Of each arm of a stack the "
-      "latest run that observed it "
-      "counts. It is compared with the last green run before it: a gate that passed, of the same stack, or "
-      "else of the "
-      "same GPU.\n"
+      "report.json, junit.xml, ctrf.json, cufault.prom, and the observations in records/. Of each arm of a "
+      "stack the latest run that observed it counts. It is compared with the last green run before it: a "
+      "gate that passed, of the same stack, or else of the same GPU.\n"
       "Exit codes: 0 written; 2 bad input: records that can be read are in the report all the same.",
       [said] {
         said->baselines = baseline_folders(said->baseline);
@@ -147,23 +144,18 @@ void add_report(command_line& line) {
   command->add_option("RECORD", said->records, "records, folders of records, or folders of stacks")
       ->required()
       ->check(CLI::ExistingPath);
-  command
-      ->add_option("-o,--output", said->folder,
-                   "folder to write to; made where there is none. Refused where it would replace files that "
-                   "no report wrote")
+  add_named(command, "-o,--output", said->folder, "DIR",
+            "folder to write to; made where there is none. Refused where it would replace files that no "
+            "report wrote")
       ->required()
-      ->type_name("DIR")
       ->check(not_empty);
-  command
-      ->add_option("--since", said->since,
-                   "compare with the last of these that ended with 0: records, folders of records, or of "
-                   "stacks (default: earlier runs among RECORD)")
+  add_named(command, "--since", said->since, "RECORD",
+            "compare with the last of these that ended with 0: records, folders of records, or of stacks "
+            "(default: earlier runs among RECORD)")
       ->allow_extra_args(false)
-      ->check(CLI::ExistingPath)
-      ->type_name("RECORD");
-  command->add_option("--history", said->history, "show the trends of a history (cufault history)")
-      ->check(CLI::ExistingFile)
-      ->type_name("FILE");
+      ->check(CLI::ExistingPath);
+  add_named(command, "--history", said->history, "FILE", "show the trends of a history (cufault history)")
+      ->check(CLI::ExistingFile);
   add_baseline(command, said->baseline);
 }
 
@@ -171,5 +163,4 @@ const register_command report_here{
     "report", add_report, first(section::every_night, 2), {needs::source_tree}};
 
 }  // namespace
-
 }  // namespace cufault

@@ -157,5 +157,4 @@ void add_rows(command_line& line) {
 const register_command rows_here{"rows", add_rows, hidden};
 
 }  // namespace
-
 }  // namespace cufault

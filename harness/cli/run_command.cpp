@@ -64,13 +64,12 @@ void add_run(command_line& line) {
   add_new_record(run, running.records);
   add_baseline(run, said->baseline);
   add_libraries(run, running.where);
-  run->add_option("--python", running.pythons,
-                  "Python of an environment with PyTorch, JAX or CuPy, by its path or a name on the PATH: "
-                  "cases of the families pytorch, jax and cupy run in it; its cuBLAS is taken where --cublas "
-                  "is not given. Given again: another run, with a record of its own")
+  add_named(run, "--python", running.pythons, "PATH",
+            "Python of an environment with PyTorch, JAX or CuPy, by its path or a name on the PATH: cases of "
+            "the families pytorch, jax and cupy run in it; its cuBLAS is taken where --cublas is not given. "
+            "Given again: another run, with a record of its own")
       ->envname("CUFAULT_PYTHON")
-      ->allow_extra_args(false)
-      ->type_name("PATH");
+      ->allow_extra_args(false);
   add_import_timeout(run, running.import_seconds);
   run->add_option_function<std::string>(
       "--device", [&running](const std::string& text) { take_devices(text, running); },
@@ -87,16 +86,14 @@ void add_run(command_line& line) {
       ->check(CLI::IsMember({"quick", "full", "nightly"}))
       ->envname("CUFAULT_TIER")
       ->capture_default_str();
-  run->add_option("--repeats", running.repeats,
-                  "at most N trials, of each level, of an arm whose outcome may differ from trial to trial; "
-                  "0: as many as it has (default: 5 in the tiers quick and full: enough to detect a new "
-                  "outcome, too few to detect a changed rate; 0 in nightly). What came out otherwise than "
-                  "recorded is tried three more times in any case, for at most 15 s a GPU")
-      ->check(CLI::Range(0, 1000))
-      ->type_name("N");
-  run->add_option("--part", running.part,
-                  "only part I of N of each case: all controls, and every N-th fault arm with its remedies")
-      ->type_name("I N");
+  add_named(run, "--repeats", running.repeats, "N",
+            "at most N trials, of each level, of an arm whose outcome may differ from trial to trial; 0: as "
+            "many as it has (default: 5 in the tiers quick and full: enough to detect a new outcome, too few "
+            "to detect a changed rate; 0 in nightly). What came out otherwise than recorded is tried three "
+            "more times in any case, for at most 15 s a GPU")
+      ->check(CLI::Range(0, 1000));
+  add_named(run, "--part", running.part, "I N",
+            "only part I of N of each case: all controls, and every N-th fault arm with its remedies");
   run->add_flag("--shuffle", running.shuffle,
                 "run cases and arms in an order drawn from the seed; trials of a framework keep to their "
                 "interpreter, and have that order within it")
@@ -148,5 +145,4 @@ const register_command run_here{"run", add_run, first(section::what_changed, 1),
 const register_command keep_mps_here{"keep-mps", add_mps_keeper, hidden, {needs::source_tree}};
 
 }  // namespace
-
 }  // namespace cufault

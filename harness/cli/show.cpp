@@ -87,5 +87,4 @@ void add_show(command_line& line) {
 const register_command show_here{"show", add_show, also(section::what_changed, 4)};
 
 }  // namespace
-
 }  // namespace cufault

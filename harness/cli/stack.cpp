@@ -81,10 +81,10 @@ void add_stack(command_line& line) {
       "Exit codes: 0, with a GPU or without; 2 a library cannot be loaded, or bad input; 130 interrupted.",
       [said] { return said->file.empty() ? show_stack(*said) : show_library(*said); });
   stack->alias("library");  // its name before both were one
-  CLI::Option* const file = stack->add_option(
-      "LIBRARY", said->file,
-      "tell of this CUDA library alone: versions, GPU code, variables. Its path, or its name, as in "
-      "libcublasLt.so.13, for the one that the loader finds");
+  CLI::Option* const file =
+      stack->add_option("LIBRARY", said->file,
+                        "tell of this CUDA library alone: versions, GPU code, variables. Its path, or its "
+                        "name, as in libcublasLt.so.13, for the one that the loader finds");
   add_json(stack, said->json, "machine.schema.json, of a LIBRARY library");
   stack
       ->add_flag_callback(
@@ -97,5 +97,4 @@ void add_stack(command_line& line) {
 const register_command stack_here{"stack", add_stack, also(section::program_failed, 10)};
 
 }  // namespace
-
 }  // namespace cufault

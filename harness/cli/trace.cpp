@@ -226,11 +226,9 @@ void add_trace(command_line& line) {
         said->command = command_behind(line, example);
         return trace_command(*said);
       });
-  command
-      ->add_option("--chrome", said->chrome,
-                   "the driver calls of all its processes as a Chrome trace, which Perfetto opens; each call "
-                   "that libcufault.so sees then writes a line")
-      ->type_name("FILE")
+  add_named(command, "--chrome", said->chrome, "FILE",
+            "the driver calls of all its processes as a Chrome trace, which Perfetto opens; each call that "
+            "libcufault.so sees then writes a line")
       ->check(not_empty);
   add_json_file(command, said->json, "what it tells", "trace");
   add_intercepted_libraries(command, said->libraries, "calls of this library, too");

@@ -204,12 +204,7 @@ bool can_be_preloaded(const std::string& program) {
 }
 
 void say(const std::string& text) {
-  std::string_view rest = text;
-  while (!rest.empty()) {
-    const ssize_t put = write(STDERR_FILENO, rest.data(), rest.size());
-    if (put < 0 && errno != EINTR) return;
-    rest.remove_prefix(static_cast<std::size_t>(std::max<ssize_t>(put, 0)));
-  }
+  write_all(STDERR_FILENO, text);
 }
 
 }  // namespace
@@ -334,11 +329,8 @@ void add_why(command_line& line) {
   command->add_flag(
       "--no-preload", said->no_preload,
       "preload nothing: the driver's own log (CUDA_LOG_FILE) alone, for containers with an older C library");
-  command
-      ->add_option(
-          "--capture", said->capture,
-          "make this .cu file of the first call of cuBLAS or cuBLASLt that fails, as cufault capture")
-      ->type_name("FILE")
+  add_named(command, "--capture", said->capture, "FILE",
+            "make this .cu file of the first call of cuBLAS or cuBLASLt that fails, as cufault capture")
       ->check(new_file);
   add_json_file(command, said->json, "the answer", "why");
   command->add_flag("--verbose,-v", said->verbose,
@@ -349,5 +341,4 @@ void add_why(command_line& line) {
 const register_command why_here{"why", add_why, first(section::program_failed, 1), {needs::cuda_header}};
 
 }  // namespace
-
 }  // namespace cufault
