@@ -27,7 +27,6 @@ namespace cufault {
 namespace {
 
 using testing::AllOf;
-using testing::EndsWith;
 using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
@@ -121,33 +120,6 @@ TEST_F(baseline, that_show_is_told_judges_a_record) {
   EXPECT_THAT(cufault({"show", seen, "--baseline", folder / "baseline"}).stdout_text,
               HasSubstr("4 arms: 1 STILL_FAILS, 1 REPRODUCED, 1 CLEARED, 1 OK"));
 }
-
-struct surprise {
-  const char* variable;
-  const char* order;
-  const char* verdict;
-  friend std::ostream& operator<<(std::ostream& out, const surprise& s) {
-    return out << s.variable << '=' << s.order << " is " << s.verdict;
-  }
-};
-
-class end_to_end_with_a_surprise : public end_to_end, public testing::WithParamInterface<surprise> {};
-
-TEST_P(end_to_end_with_a_surprise, is_seen_in_observe_and_fails_the_gate) {
-  add_what_is_seen();
-  const std::map<std::string, std::string> environment{{GetParam().variable, GetParam().order}};
-  const auto observed = run({"road.create"}, environment);
-  EXPECT_EQ(observed.exit_code, 0);
-  EXPECT_THAT(observed.stdout_text, HasSubstr(std::string(" ") + GetParam().verdict));
-  EXPECT_EQ(run({"road.create", "--mode", "gate"}, environment).exit_code, 1);
-}
-
-INSTANTIATE_TEST_SUITE_P(
-    each, end_to_end_with_a_surprise,
-    testing::Values(surprise{"ROAD_FAULT", "14", "CHANGED"}, surprise{"ROAD_FAULT", "0", "GONE"},
-                    surprise{"ROAD_FAULT", "crash", "WORSENED"}, surprise{"ROAD_FAULT", "hang", "WORSENED"},
-                    surprise{"ROAD_FAULT", "exit", "WORSENED"}, surprise{"ROAD_REMEDY", "3", "REMEDY_BROKEN"},
-                    surprise{"ROAD_REMEDY", "crash", "WORSENED"}, surprise{"ROAD_DEAD_END", "0", "GONE"}));
 
 TEST_F(baseline, of_arms_that_need_a_gpu_skips_them_in_a_gate_unless_one_is_required) {
   // What is seen without a GPU stands for what was seen with one.

@@ -48,10 +48,17 @@ TEST_F(exit_reasons_of, a_run_are_told) {
   expect_reasons({{"no record of this stack: ", 3, {"road.create"}}}, gate);
   add_what_is_seen();
   EXPECT_THAT(gate({"road.create"}, {}).stdout_text, HasSubstr("\ngate: passed\n"));
+  const auto observed = run({"road.create"}, {{"ROAD_FAULT", "14"}});
+  EXPECT_EQ(observed.exit_code, 0) << "no gate";
+  EXPECT_THAT(observed.stdout_text, HasSubstr("2 CHANGED"));
   expect_reasons({{"2 arms CHANGED", 1, {"road.create"}, {{"ROAD_FAULT", "14"}}},
                   {"2 arms GONE", 1, {"road.create"}, {{"ROAD_FAULT", "0"}}},
+                  {"arms WORSENED", 1, {"road.create"}, {{"ROAD_FAULT", "crash"}}},
+                  {"arms WORSENED", 1, {"road.create"}, {{"ROAD_FAULT", "hang"}}},
                   {"2 arms WORSENED", 1, {"road.create"}, {{"ROAD_FAULT", "exit"}}},
+                  {"1 arm WORSENED", 1, {"road.create"}, {{"ROAD_REMEDY", "crash"}}},
                   {"1 arm REMEDY_BROKEN", 1, {"road.create"}, {{"ROAD_REMEDY", "3"}}},
+                  {"1 arm GONE", 1, {"road.create"}, {{"ROAD_DEAD_END", "0"}}},
                   {"4 arms UNRESOLVED", 2, {"road.create"}, {{"ROAD_CONTROL", "14"}}},
                   {"nothing could be provoked here: no GPU: ", 77, {"road.on_a_gpu"}},
                   {"nothing to run in the full tier", 77, {"sweep.road"}},

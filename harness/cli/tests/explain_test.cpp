@@ -12,7 +12,6 @@
 
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -111,20 +110,6 @@ TEST_F(explain_command, guesses_nothing_of_a_number_that_is_of_no_library) {
   }
 }
 
-TEST_F(explain_command, prints_json_with_a_schema_number) {
-  const auto said = explain({"--json", failure});
-  EXPECT_EQ(said.exit_code, 0);
-  const auto json = nlohmann::json::parse(said.stdout_text);
-  EXPECT_EQ(json["schema"], 1);
-  EXPECT_EQ(json["causes"][0]["class"], "memory_exhausted");
-  EXPECT_EQ(json["failure"]["call"], "cublasCreate");
-  const auto none = explain({"--json", "hello"});
-  EXPECT_EQ(none.exit_code, 4);
-  EXPECT_TRUE(nlohmann::json::parse(none.stdout_text)["causes"].empty());
-  EXPECT_EQ(nlohmann::json::parse(none.stdout_text)["answer"], "no failure");
-  EXPECT_EQ(json["answer"], "causes");
-}
-
 TEST_F(explain_command, says_in_one_line_what_is_wrong_with_a_file_and_goes_on_with_others) {
   const std::string packed = file("job.gz", "\x1f\x8b\x08 rest"), good = file("good", failure);
   const auto said = explain({packed, good});
@@ -143,17 +128,6 @@ TEST_F(explain_command, says_in_one_line_what_is_wrong_with_a_file_and_goes_on_w
   EXPECT_EQ(is_folder.exit_code, 2);
   EXPECT_THAT(is_folder.stderr_text, HasSubstr("Is a directory"));
   EXPECT_EQ(lines(is_folder.stderr_text), 1U);
-}
-
-TEST_F(explain_command, gives_one_object_a_line_for_several_logs) {
-  const auto said = explain({"--json", file("a", failure), file("b", "nothing")});
-  EXPECT_EQ(said.exit_code, 4);
-  std::istringstream in(said.stdout_text);
-  std::vector<nlohmann::json> all;
-  for (std::string line; std::getline(in, line);) all.push_back(nlohmann::json::parse(line));
-  ASSERT_EQ(all.size(), 2U);
-  EXPECT_FALSE(all[0]["causes"].empty());
-  EXPECT_TRUE(all[1]["causes"].empty());
 }
 
 TEST_F(explain_command, ranks_by_the_records_that_it_is_given) {

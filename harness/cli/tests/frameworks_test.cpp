@@ -72,12 +72,6 @@ class frameworks : public end_to_end {
   record seen_;
 };
 
-TEST_F(frameworks, are_listed_without_a_python) {
-  const auto seen = cufault({"list", "pytorch"});
-  EXPECT_EQ(seen.exit_code, 0);
-  EXPECT_THAT(seen.stdout_text, AllOf(HasSubstr("pytorch.on_the_cpu"), HasSubstr("integer_weights+float")));
-}
-
 TEST_F(frameworks, need_a_python) {
   const auto seen = run({"pytorch.on_the_cpu"});
   EXPECT_EQ(seen.exit_code, 77);

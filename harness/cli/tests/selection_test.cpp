@@ -159,11 +159,6 @@ TEST_F(end_to_end, shuffles_by_the_seed_and_judges_alike) {
   EXPECT_EQ(order("4"), "control dead_end fault remedy ");
 }
 
-TEST_F(end_to_end, runs_one_arm_with_its_control) {
-  const auto seen = run({"road.create/fault"});
-  EXPECT_THAT(seen.stdout_text, HasSubstr("2 arms"));
-}
-
 TEST_F(end_to_end, repeats_the_data_of_a_run_by_its_seed) {
   run({"road.create", "--seed", "42"});
   EXPECT_EQ(load_record(files(".jsonl").at(0)).seed, 42U);

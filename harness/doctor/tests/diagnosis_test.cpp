@@ -21,7 +21,6 @@ namespace cufault {
 namespace {
 
 using namespace std::chrono_literals;
-using testing::EndsWith;
 using testing::HasSubstr;
 
 class diagnoses : public made_machine {
@@ -179,19 +178,6 @@ TEST_F(diagnoses, fail_with_the_command) {
   EXPECT_EQ(verdict_of(d), "failure");
   EXPECT_EQ(line_of(d), "no failure or warning in 1 check; the command failed with 1");
   EXPECT_EQ(diagnosis_json(d, false)["command"]["exit_code"], 1);
-}
-
-TEST_F(diagnoses, are_json_that_ends_with_the_same_verdict) {
-  const auto d = examine({saying(finding_level::warning), hanging()}, m);
-  const auto json = diagnosis_json(d, true);
-  EXPECT_EQ(json["schema"], 2);
-  EXPECT_EQ(json["exit_code"], 1);
-  EXPECT_EQ(json["verdict"], "warning");
-  EXPECT_EQ(json["line"], line_of(d));
-  EXPECT_EQ(json["probes"][0]["state"], "warning");
-  EXPECT_EQ(json["probes"][0]["findings"][0]["text"], "a thing");
-  EXPECT_EQ(json["probes"][1]["state"], "no answer");
-  EXPECT_THAT(json["probes"][1]["why"].get<std::string>(), EndsWith("killed"));
 }
 
 std::string golden(const char* name) {

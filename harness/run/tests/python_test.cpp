@@ -30,7 +30,6 @@ using testing::AllOf;
 using testing::EndsWith;
 using testing::HasSubstr;
 using testing::IsEmpty;
-using testing::Not;
 using testing::ThrowsMessage;
 
 class python : public testing::Test {
@@ -39,7 +38,7 @@ class python : public testing::Test {
     // Without site-packages, to hide packages of this machine.
     script("python", "#!/bin/sh\nexec '" PYTHON3 "' -S \"$@\"\n");
     setenv("PYTHONPATH", folder.path().c_str(), 1);
-    on_host.framework = on_gpu.framework = "pytorch";
+    on_host.framework = "pytorch";
     on_host.needs = need::host;
   }
   void TearDown() override { unsetenv("PYTHONPATH"); }
@@ -73,14 +72,8 @@ class python : public testing::Test {
   }
 
   const temporary_folder folder{"cufault-python-test-"};
-  arm on_host, on_gpu;
+  arm on_host;
 };
-
-TEST_F(python, that_is_not_there_is_named) {
-  EXPECT_THAT([&] { environment("nothing"); },
-              ThrowsMessage<input_error>(AllOf(HasSubstr("nothing is no usable Python 3"),
-                                               HasSubstr("No such file"), Not(HasSubstr("\n")))));
-}
 
 TEST_F(python, that_is_another_program_gets_no_script) {
   script("other", "#!/bin/sh\n[ \"$1\" = --version ] || touch '" + (folder.path() / "ran").string() +
@@ -386,29 +379,6 @@ TEST_F(python, is_found_on_the_path_by_its_name) {
   setenv("PATH", before.c_str(), 1);
   EXPECT_EQ(found.command({"x"}).front(), (folder.path() / "python").string());
   EXPECT_THAT(found.for_stack()["python"].get<std::string>(), HasSubstr("3."));
-}
-
-TEST_F(python, whose_framework_raises_is_quoted) {
-  fake_torch("raise ImportError('libnothing.so: cannot open')\n");
-  EXPECT_EQ(environment().why_not(on_host), "import torch raises ImportError: libnothing.so: cannot open");
-}
-
-TEST_F(python, whose_framework_crashes_is_told) {
-  fake_torch("import os, signal; os.kill(os.getpid(), signal.SIGSEGV)\n");
-  EXPECT_EQ(environment().why_not(on_host), "the process that imports torch died of SIGSEGV");
-}
-
-TEST_F(python, whose_framework_hangs_is_told_and_ended) {
-  fake_torch("import signal\nwhile True: signal.pause()\n");
-  EXPECT_THAT(environment("python", std::chrono::seconds(2)).why_not(on_host),
-              HasSubstr("has not answered in time"));
-}
-
-TEST_F(python, whose_framework_was_built_without_cuda_runs_what_needs_no_gpu) {
-  fake_torch("print('noise' * 1000)\n");
-  const auto found = environment();
-  EXPECT_THAT(found.why_not(on_host), IsEmpty());
-  EXPECT_EQ(found.why_not(on_gpu), "PyTorch has no GPU: this PyTorch was built without CUDA");
 }
 
 TEST_F(python, imports_frameworks_side_by_side_also_of_several) {

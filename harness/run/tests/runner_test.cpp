@@ -139,13 +139,6 @@ TEST(trial, that_is_done_and_fails_proves_nothing) {
   EXPECT_EQ(seen_by({"exit", "0", "done"}).ended, outcome::completed);
 }
 
-TEST(trial, that_runs_out_of_memory_inside_a_call_has_crashed) {
-  const auto o = seen_by({"out_of_memory"});
-  EXPECT_EQ(o.ended, outcome::crashed);
-  EXPECT_EQ(o.why, "SIGABRT");
-  EXPECT_THAT(o.stderr_text, HasSubstr("bad_alloc"));
-}
-
 TEST(trial, that_hangs_is_timed_out) {
   auto a = host_arm();
   a.timeout = std::chrono::seconds(1);

@@ -134,16 +134,6 @@ void write_much(std::size_t bytes) {
   }
 }
 
-void run_out_of_memory() {
-  const rlimit limit{256u << 20, 256u << 20};
-  setrlimit(RLIMIT_AS, &limit);
-  const rlimit no_core{0, 0};
-  setrlimit(RLIMIT_CORE, &no_core);
-  begin("cublasCreate");
-  for (std::vector<char*> kept;;)
-    kept.push_back(new char[16u << 20]);  // std::bad_alloc, which nobody catches
-}
-
 const std::map<std::string, std::function<int(const arguments&)>> modes{
     // exit CODE [done]
     {"exit",
@@ -297,11 +287,6 @@ const std::map<std::string, std::function<int(const arguments&)>> modes{
          value >= std::stoll(a.at(1)) ? end("CUBLAS_STATUS_SUCCESS") : end("CUBLAS_STATUS_ALLOC_FAILED", 3);
        }
        done();
-       return 0;
-     }},
-    {"out_of_memory",
-     [](const arguments&) {
-       run_out_of_memory();
        return 0;
      }},
 };
