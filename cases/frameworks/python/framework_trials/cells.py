@@ -129,6 +129,11 @@ class Operation:
     def __init__(self, world: World) -> None:
         self.world = world
 
+    @classmethod
+    def like(cls, variant: str, **facts: Any) -> "type[Operation]":
+        """The same with other numbers, extents or types: attributes of the class."""
+        return type(cls.__name__, (cls,), {"variant": variant, **facts})
+
     def refresh(self) -> None:
         """Other random numbers in the same operands."""
 

@@ -43,14 +43,6 @@ class Matmul(Product):
     api, variant = "cupy.matmul", "fp32"
 
 
-class LaterMatmul(Matmul):
-    variant, warm = "fp32_later", True
-
-
-class HalfMatmul(Product):
-    api, variant, dtype = "cupy.matmul", "fp16", numpy.float16
-
-
 class BFloat16Matmul(Product):
     """CuPy takes the type of ml_dtypes, which it does not install."""
 
@@ -79,11 +71,6 @@ class Tf32Matmul(Product):
             return super().__call__()
         finally:
             routines.set_compute_type(numpy.float32, before)
-
-
-class BatchedMatmul(Product):
-    api, variant = "cupy.matmul", "batched"
-    shapes = ((4, 48, 64), (4, 64, 32))
 
 
 class IntegerWeights(Product):
@@ -122,10 +109,6 @@ class GraphReplay(Product):
         graph.launch(stream)
         stream.synchronize()
         return same(c.get(), self.expected())
-
-
-class ColdGraph(GraphReplay):
-    variant, warm_up = "first_product_captured", False
 
 
 class KernelReplay(GraphReplay):
@@ -389,14 +372,14 @@ UPGRADES: Dict[str, Tuple[str, Callable[[Any], Any], Tuple[Any, ...], int]] = {
 
 OPERATIONS: Dict[str, Any] = {
     "matmul": Matmul,
-    "later_matmul": LaterMatmul,
-    "matmul_half": HalfMatmul,
+    "later_matmul": Matmul.like("fp32_later", warm=True),
+    "matmul_half": Matmul.like("fp16", dtype=numpy.float16),
     "matmul_bfloat16": BFloat16Matmul,
     "matmul_tf32": Tf32Matmul,
-    "batched_matmul": BatchedMatmul,
+    "batched_matmul": Matmul.like("batched", shapes=((4, 48, 64), (4, 64, 32))),
     "integer_weights": IntegerWeights,
     "graph_replay": GraphReplay,
-    "cold_graph": ColdGraph,
+    "cold_graph": GraphReplay.like("first_product_captured", warm_up=False),
     "second_thread": SecondThread,
     "incompatible_shapes": IncompatibleShapes,
     "solve": Solve,

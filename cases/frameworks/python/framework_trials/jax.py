@@ -50,18 +50,6 @@ class Matmul(Product):
     api, variant = "jax.numpy.matmul", "fp32"
 
 
-class LaterMatmul(Matmul):
-    variant, warm = "fp32_later", True
-
-
-class HalfMatmul(Product):
-    api, variant, dtype = "jax.numpy.matmul", "fp16", numpy.float16
-
-
-class BFloat16Matmul(Product):
-    api, variant, dtype = "jax.numpy.matmul", "bf16", jax.numpy.bfloat16
-
-
 class Tf32Matmul(Product):
     api, variant = "jax.numpy.matmul", "tf32"
 
@@ -81,11 +69,6 @@ class Fp8Matmul(Product):
         over_columns_and_rows = (((1,), (0,)), ((), ()))
         found = jax.lax.dot_general(*self.operands, over_columns_and_rows, preferred_element_type=jax.numpy.bfloat16)
         return same(found, self.numbers[0] @ self.numbers[1])
-
-
-class BatchedMatmul(Product):
-    api, variant = "jax.numpy.matmul", "batched"
-    shapes = ((4, 48, 64), (4, 64, 32))
 
 
 class IntegerWeights(Product):
@@ -340,12 +323,12 @@ UPGRADES: Dict[str, Tuple[str, Callable[[Any], Any], Tuple[Any, ...], int]] = {
 
 OPERATIONS: Dict[str, Any] = {
     "matmul": Matmul,
-    "later_matmul": LaterMatmul,
-    "matmul_half": HalfMatmul,
-    "matmul_bfloat16": BFloat16Matmul,
+    "later_matmul": Matmul.like("fp32_later", warm=True),
+    "matmul_half": Matmul.like("fp16", dtype=numpy.float16),
+    "matmul_bfloat16": Matmul.like("bf16", dtype=jax.numpy.bfloat16),
     "matmul_tf32": Tf32Matmul,
     "matmul_fp8": Fp8Matmul,
-    "batched_matmul": BatchedMatmul,
+    "batched_matmul": Matmul.like("batched", shapes=((4, 48, 64), (4, 64, 32))),
     "integer_weights": IntegerWeights,
     "embedding": Embedding,
     "second_thread": SecondThread,

@@ -60,18 +60,6 @@ class Matmul(Product):
     api, variant = "torch.matmul", "fp32"
 
 
-class LaterMatmul(Matmul):
-    variant, warm = "fp32_later", True
-
-
-class HalfMatmul(Product):
-    api, variant, dtype = "torch.matmul", "fp16", torch.float16
-
-
-class BFloat16Matmul(Product):
-    api, variant, dtype = "torch.matmul", "bf16", torch.bfloat16
-
-
 class Tf32Matmul(Product):
     api, variant = "torch.matmul", "tf32"
 
@@ -92,11 +80,6 @@ class ScaledMm(Product):
         one = torch.ones((), dtype=torch.float32, device=a.device)
         found = torch._scaled_mm(a, b.t(), scale_a=one, scale_b=one, out_dtype=torch.bfloat16)
         return same(found, self.numbers[0] @ self.numbers[1].t())
-
-
-class ScaledMmOddK(ScaledMm):
-    variant = "e4m3_k_of_8"
-    shapes = ((64, 8), (32, 8))
 
 
 class LargeMatmul(Product):
@@ -187,11 +170,6 @@ class CheckpointedStep(TrainingStep):
         return checkpoint(layer, x, use_reentrant=False)
 
 
-class LargerStep(TrainingStep):
-    variant = "training_step_of_twice_the_rows"
-    shapes = ((128, 48), (32, 48))
-
-
 class EmbeddingLinear(Operation):
     """An embedding and the linear layer behind it."""
 
@@ -218,10 +196,6 @@ class EmbeddingLinear(Operation):
         rows = torch.nn.functional.embedding(indices, self.on_device[0])
         found = torch.nn.functional.linear(rows, self.on_device[1])
         return same(found, self.table[self.wanted] @ self.weight.t())
-
-
-class EmbeddingTooHigh(EmbeddingLinear):
-    variant, too_high = "index_out_of_range", 100_000
 
 
 class CheckedEmbedding(EmbeddingLinear):
@@ -287,10 +261,6 @@ class GraphReplay(Product):
         self.refresh()
         graph.replay()
         return same(c, self.numbers[0] @ self.numbers[1])
-
-
-class ColdGraph(GraphReplay):
-    variant, warm_up = "first_product_captured", False
 
 
 class SecondThread(Product):
@@ -456,7 +426,7 @@ REMEDIES = {
     "synchronize": Remedy(after=lambda w: wait_quietly()),
     "gc": Remedy(after=lambda w: (gc.collect(), torch.cuda.ipc_collect()) and None),
     "whole_pair": Remedy(),
-    "first_product_first": Remedy(before=lambda w: attempt_quietly(w)),
+    "first_product_first": Remedy(before=lambda w: Matmul(w)() and None),
 }
 
 
@@ -465,10 +435,6 @@ def wait_quietly() -> None:
         torch.cuda.synchronize()
     except RuntimeError:
         pass
-
-
-def attempt_quietly(world: World) -> None:
-    Matmul(world)()
 
 
 # ---- arms of their own ----
@@ -710,12 +676,12 @@ def synchronise(_: torch.Tensor, __: torch.Tensor) -> None:
 
 OPERATIONS: Dict[str, Any] = {
     "matmul": Matmul,
-    "later_matmul": LaterMatmul,
-    "matmul_half": HalfMatmul,
-    "matmul_bfloat16": BFloat16Matmul,
+    "later_matmul": Matmul.like("fp32_later", warm=True),
+    "matmul_half": Matmul.like("fp16", dtype=torch.float16),
+    "matmul_bfloat16": Matmul.like("bf16", dtype=torch.bfloat16),
     "matmul_tf32": Tf32Matmul,
     "matmul_fp8": ScaledMm,
-    "matmul_fp8_k_of_8": ScaledMmOddK,
+    "matmul_fp8_k_of_8": ScaledMm.like("e4m3_k_of_8", shapes=((64, 8), (32, 8))),
     "large_matmul": LargeMatmul,
     "smaller_matmul": SmallerMatmul,
     "moved_matmul": MovedMatmul,
@@ -724,14 +690,14 @@ OPERATIONS: Dict[str, Any] = {
     "bmm": Bmm,
     "training_step": TrainingStep,
     "checkpointed_step": CheckpointedStep,
-    "larger_step": LargerStep,
+    "larger_step": TrainingStep.like("training_step_of_twice_the_rows", shapes=((128, 48), (32, 48))),
     "embedding": EmbeddingLinear,
-    "embedding_out_of_range": EmbeddingTooHigh,
+    "embedding_out_of_range": EmbeddingLinear.like("index_out_of_range", too_high=100_000),
     "checked_embedding": CheckedEmbedding,
     "gather_out_of_range": Gather,
     "solve": Solve,
     "graph_replay": GraphReplay,
-    "cold_graph": ColdGraph,
+    "cold_graph": GraphReplay.like("first_product_captured", warm_up=False),
     "second_thread": SecondThread,
     "large_empty": LargeEmpty,
 }
