@@ -312,33 +312,26 @@ def _run(
             run.reports = [_read_report(item, json.loads(line)) for line in reports.read_text(encoding="utf-8").splitlines()]
         lines = log.read_bytes().splitlines() if log.exists() else []
         run.injections = [found for line in lines if (found := injection_of(line)) is not None]
-        run.calls = _calls_in(lines)
-        run.sites = _sites_in(lines)
+        run.calls, run.sites = _calls_in(lines)
         return run
 
 
-def _calls_in(log: Sequence[bytes]) -> Counter[str]:
-    calls: dict[int, Counter[str]] = {}
+def _calls_in(log: Sequence[bytes]) -> tuple[Counter[str], dict[_Site, int]]:
+    """As _Run has them."""
+    by_process: dict[int, Counter[str]] = {}
+    at_sites: dict[_Site, Counter[int]] = {}
     for line in log:
         with contextlib.suppress(ValueError):  # a line that was not written whole
             told = json.loads(line)
             if told.get("event") == "calls":  # one for each library that resolved the function
-                calls.setdefault(told["pid"], Counter())[told["function"]] += told["calls"]
-    most: Counter[str] = Counter()
-    for of_process in calls.values():
-        most |= of_process
-    return most
-
-
-def _sites_in(log: Sequence[bytes]) -> dict[_Site, int]:
-    calls: dict[_Site, Counter[int]] = {}  # by process
-    for line in log:
-        with contextlib.suppress(ValueError):  # a line that was not written whole
-            told = json.loads(line)
-            if told.get("event") == "call" and "stack" in told:
+                by_process.setdefault(told["pid"], Counter())[told["function"]] += told["calls"]
+            elif told.get("event") == "call" and "stack" in told:
                 caller = told["caller"] + (f"+{told['offset']}" if told.get("offset") else "")
-                calls.setdefault(_Site(told["function"], told["stack"], caller), Counter())[told["pid"]] += 1
-    return {site: max(by_process.values()) for site, by_process in calls.items()}
+                at_sites.setdefault(_Site(told["function"], told["stack"], caller), Counter())[told["pid"]] += 1
+    most: Counter[str] = Counter()
+    for calls in by_process.values():
+        most |= calls
+    return most, {site: max(processes.values()) for site, processes in at_sites.items()}
 
 
 def _read_report(item: pytest.Item, data: dict[str, Any]) -> pytest.TestReport:
