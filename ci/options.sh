@@ -1,7 +1,8 @@
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2034
 # SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 # SPDX-License-Identifier: Apache-2.0
-# Sourced by scripts of ci/: their help, which is the comment at their head from its fourth line on, their refusals, and their options.
+# Sourced by scripts of ci/: their help, which is the comment at their head from its fourth line on, refusals, options, a folder and checks.
+# What it sets is for them.
 script=$(realpath "$0")
 here=$(dirname "$(realpath "${BASH_SOURCE[0]}")")
 me=ci/${script#"$here/"}
@@ -12,8 +13,26 @@ die() {
   exit 2
 }
 
+# $work, which goes with the script, but never what is mounted in it.
+temporary_folder() {
+  work=$(mktemp -d)
+  trap 'rm -rf --one-file-system "$work"' EXIT
+  trap 'exit 130' INT
+  trap 'exit 143' TERM
+}
+
+failed=0
+check() { # WHAT COMMAND...
+  if "${@:2}" >"$work/said" 2>&1; then
+    echo "$me: $1"
+  else
+    echo "$me: not so: $1" >&2
+    tail -n 40 "$work/said" >&2
+    failed=1
+  fi
+}
+
 # Each option sets the variable of its name: to its value or, of FLAGS, to "yes". Where -- is one of FLAGS, what stands behind it is in "${behind[@]}".
-# shellcheck disable=SC2034 # behind is of the scripts
 read_options() { # VALUES FLAGS WORD...
   local values=" $1 " flags=" $2 "
   shift 2
