@@ -236,7 +236,3 @@ class InEnvironments(Bisecting):
 
 def main(asked_for: asked.Asked) -> int:
     return in_child(lambda stop: search(asked_for, stop, InEnvironments))
-
-
-if __name__ == "__main__":
-    asked.run(main)

@@ -208,7 +208,3 @@ class Swapping(InEnvironments):
 
 def main(asked_for: asked.Asked) -> int:
     return in_child(lambda stop: search(asked_for, stop, Swapping))
-
-
-if __name__ == "__main__":
-    asked.run(main)

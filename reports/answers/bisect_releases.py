@@ -652,7 +652,3 @@ def search(asked_for: asked.Asked, stop: int, of: type[Bisecting] = Bisecting) -
 
 def main(asked_for: asked.Asked) -> int:
     return in_child(lambda stop: search(asked_for, stop))
-
-
-if __name__ == "__main__":
-    asked.run(main)

@@ -12,7 +12,7 @@ import asked
 import text
 from matrix import CHOSEN, Cell, conditions
 
-WRONG_NUMBERS, STACK, MADE_UP = "WRONG_NUMBERS", ("stack", "stacks"), "made up: "
+STACK, MADE_UP = ("stack", "stacks"), "made up: "
 # Calls that returned the status in trials that can be compared.
 RETURNED = """CREATE TEMP TABLE returned AS SELECT arm_id, api, calls.after, swept, applied FROM calls JOIN trials USING (arm_id, trial) WHERE comparable AND
 CASE :status WHEN 'WRONG_NUMBERS' THEN numbers = 'wrong' AND status IN ('CUBLAS_STATUS_SUCCESS', 'cudaSuccess', 'CUDA_SUCCESS', 'RIGHT_NUMBERS') ELSE status = :status END"""
@@ -123,7 +123,3 @@ def main(asked_for: asked.Asked) -> int:
     if said["last"]:
         out.print(said["last"])
     return 0
-
-
-if __name__ == "__main__":
-    asked.run(main)

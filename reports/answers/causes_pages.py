@@ -289,7 +289,3 @@ def main(asked_for: asked.Asked) -> int:
             print(f"<!-- page {name} -->")
         pages.print(name, database)
     return 0
-
-
-if __name__ == "__main__":
-    asked.run(main)

@@ -294,7 +294,3 @@ def main(asked_for: asked.Asked) -> int:
         report.leave_out(MOST_CHANGES, named)
     print_report(Page(asked_for.out, asked_for.markdown, text.width_of_output()), report)
     return 0
-
-
-if __name__ == "__main__":
-    asked.run(main)

@@ -79,7 +79,3 @@ def main(asked_for: asked.Asked) -> int:
     counts = ", ".join(f"{count} {word}" for word, count in sorted(Counter(c["verdict"] for c in claims).items()))
     asked_for.out.print(f"{text.plural(len(claims), 'claim')}: {counts or 'none'}")
     return 0
-
-
-if __name__ == "__main__":
-    asked.run(main)

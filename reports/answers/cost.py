@@ -239,7 +239,3 @@ def main(asked_for: asked.Asked) -> int:
         for run in runs:
             print_run(asked_for, run, bool(remedy or "all" in asked_for.options))
     return 0
-
-
-if __name__ == "__main__":
-    asked.run(main)

@@ -147,7 +147,3 @@ def main(asked_for: asked.Asked) -> int:
     else:
         text.print_tables(asked_for.out, tables, 2, asked_for.markdown)
     return 0
-
-
-if __name__ == "__main__":
-    asked.run(main)

@@ -470,7 +470,3 @@ def main(asked_for: asked.Asked) -> int:
     else:
         print_view(text.Page(asked_for.out, asked_for.markdown), view, bool(patterns))
     return 0
-
-
-if __name__ == "__main__":
-    asked.run(main)

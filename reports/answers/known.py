@@ -450,7 +450,3 @@ def main(asked_for: asked.Asked) -> int:
         return 2 if "fail-on" in options and any(where and "torch" in its and "cublas" not in its for where, its in pinned.items()) else 0
     say(f"cufault: {text.plural(len(failing), 'known issue')} with {spaced(' or '.join(options['fail-on']))}: {', '.join(failing)}")
     return 1
-
-
-if __name__ == "__main__":
-    asked.run(main)

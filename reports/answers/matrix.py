@@ -288,7 +288,3 @@ def main(asked_for: asked.Asked) -> int:
         else:
             print_matrix(stacks, printer, found)
     return 0
-
-
-if __name__ == "__main__":
-    asked.run(main)

@@ -113,7 +113,3 @@ def main(asked_for: asked.Asked) -> int:
     if what and not sayings:
         asked.say(f'cufault: no recorded message of the driver holds "{asked.one_line(what)}"; `cufault messages` lists them{meant(what, every)}')
     return EXIT_NO_ANSWER if what and not sayings else 0
-
-
-if __name__ == "__main__":
-    asked.run(main)

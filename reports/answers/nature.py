@@ -35,7 +35,3 @@ def main(asked_for: asked.Asked) -> int:
     for line in text.table_lines(HEAD, sum(rows.values(), []), asked_for.markdown):
         asked_for.out.print(line)
     return 0
-
-
-if __name__ == "__main__":
-    asked.run(main)

@@ -48,7 +48,3 @@ def main(asked_for: asked.Asked) -> int:
         for row in rows:
             print(json.dumps(dict(zip(names, row)), ensure_ascii=False, separators=(",", ":")))
     return 0
-
-
-if __name__ == "__main__":
-    asked.run(main)
