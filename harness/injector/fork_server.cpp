@@ -80,6 +80,17 @@ struct channel {
   std::array<unsigned long long, 2> output{};
 };
 
+/// What forked processes would share. "": files, devices, the channel, and the pipes of output, which each child has its own of. All others
+/// are the program's: a sweep passes none that it inherited from a shell or a CI.
+const char* shared_kind(const descriptor& file, const channel& from) {
+  const mode_t type = file.is.st_mode & S_IFMT;
+  const bool is_output = file.is.st_ino == from.output[0] || file.is.st_ino == from.output[1];
+  return type == S_IFIFO && !is_output                    ? "pipe"
+         : type == S_IFSOCK && file.number != from.number ? "connection"
+         : type == 0                                      ? "eventfd, epoll, timer or the like"
+                                                          : "";
+}
+
 /// Why children of this process would not do what the program started anew does; "" if nothing speaks against it.
 std::string why_unsafe(const channel& from) {
   if (getpgrp() != getpid()) return "its first call comes in a process that it starts";
@@ -89,11 +100,8 @@ std::string why_unsafe(const channel& from) {
   for (const descriptor& file : descriptors()) {
     if (S_ISCHR(file.is.st_mode) && major(file.is.st_rdev) == major_of_nvidia)
       return "it has opened a GPU before its first call that is seen";
-    const bool is_pipe =
-        S_ISFIFO(file.is.st_mode) && file.is.st_ino != from.output[0] && file.is.st_ino != from.output[1];
-    if (is_pipe || (S_ISSOCK(file.is.st_mode) && file.number != from.number))
-      return fmt::format("its descriptor {} is a {}, which forked processes would share", file.number,
-                         is_pipe ? "pipe" : "connection");
+    if (const std::string_view kind = shared_kind(file, from); !kind.empty())
+      return fmt::format("its descriptor {} ({}) would be shared by forked processes", file.number, kind);
   }
   if (const std::size_t threads = threads_that_stay(); threads != 0)
     return fmt::format("{} further thread{} before its first call", threads,

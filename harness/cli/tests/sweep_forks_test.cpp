@@ -8,6 +8,8 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <sys/stat.h>
+
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -20,6 +22,7 @@ using testing::AllOf;
 using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
 using testing::UnorderedElementsAre;
 
 const std::vector<std::string> reported_and_swallowed{"cuInit reported", "cuDriverGetVersion swallowed"};
@@ -139,12 +142,14 @@ TEST_F(sweep_forks, a_row_that_differs_in_a_forked_process_ends_forking) {
 }
 
 TEST_F(sweep_forks, what_cannot_be_forked_is_started_anew) {
-  const std::vector<std::pair<std::string, std::string>> all{
+  std::vector<std::pair<std::string, std::string>> all{
       {"thread", "1 further thread of it has begun before its first call"},
       {"fork", "its first call comes in a process that it starts"},
-      {"open_connection", "is a connection, which forked processes would share"},
-      {"open_pipe", "is a pipe, which forked processes would share"},
+      {"open_connection", "(connection) would be shared by forked processes"},
+      {"open_pipe", "(pipe) would be shared by forked processes"},
       {"close_descriptors", "closed a descriptor that it inherited"}};
+  for (const char* kind : {"open_eventfd", "open_epoll", "open_timer", "open_signals", "open_inotify"})
+    all.emplace_back(kind, "(eventfd, epoll, timer or the like) would be shared by forked processes");
   for (const auto& [begins, why] : all) {
     const swept seen = sweep({}, {begins, "report", "swallow"});
     EXPECT_THAT(seen.outcomes(), reported_and_swallowed) << begins;
@@ -154,6 +159,17 @@ TEST_F(sweep_forks, what_cannot_be_forked_is_started_anew) {
   }
   EXPECT_THAT(cufault({}, {swept_program, "thread", "report"}).stdout_text,
               HasSubstr("the command is started anew for each run: 1 further thread"));
+}
+
+TEST_F(sweep_forks, descriptors_that_a_shell_passes_on_are_no_hindrance) {
+  const std::string pipe = folder / "pipe";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  spawn_options shell;
+  shell.argv = {"/bin/sh", "-c", "exec \"$@\" 9<>\"$0\"", pipe};
+  for (const std::string& word : words_of({"--json"}, {swept_program, "report", "swallow"}))
+    shell.argv.push_back(word);
+  EXPECT_THAT(run_process(shell, {}).stdout_text,
+              AllOf(HasSubstr(R"("compared":1)"), Not(HasSubstr(R"("anew")"))));
 }
 
 TEST_F(sweep_forks, what_is_to_be_forked_and_never_gets_to_a_call_is_ended) {

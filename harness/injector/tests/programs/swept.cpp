@@ -7,9 +7,14 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/file.h>
+#include <sys/inotify.h>
 #include <sys/mman.h>
+#include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/timerfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -194,6 +199,7 @@ void ends_helper() {
 
 void begins_otherwise(char** words, int at) {
   const auto is = [&](const char* word) { return std::strcmp(words[at], word) == 0; };
+  constexpr sigset_t no_signals{};
   if (is("begin")) std::printf("begins\n");  // in the buffer of a pipe
   if (is("begin_at_once")) {
     std::printf("begins\n");
@@ -203,6 +209,10 @@ void begins_otherwise(char** words, int at) {
   if (is("open_file")) opened = std::fopen("/proc/self/exe", "r");
   if (int ends[2]; (is("open_connection") && socketpair(AF_UNIX, SOCK_STREAM, 0, ends) != 0) ||
                    (is("open_pipe") && pipe(ends) != 0))
+    std::abort();
+  if ((is("open_eventfd") && eventfd(0, 0) < 0) || (is("open_epoll") && epoll_create1(0) < 0) ||
+      (is("open_timer") && timerfd_create(CLOCK_MONOTONIC, 0) < 0) ||
+      (is("open_signals") && signalfd(-1, &no_signals, 0) < 0) || (is("open_inotify") && inotify_init() < 0))
     std::abort();
   if (is("lock") && flock(open("/proc/self/exe", O_RDONLY), LOCK_EX | LOCK_NB) != 0) exit(4);
   if (is("note_process")) first_process = getpid();
