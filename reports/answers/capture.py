@@ -11,6 +11,8 @@ import shutil
 import struct
 import subprocess
 import tempfile
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, Optional
 
@@ -86,6 +88,7 @@ class Program:
         self.places: dict[str, tuple[int, int]] = {}
         self.begins: dict[str, int] = {}  # lines that make memory, to be made larger
         self.later: list[tuple[str, dict[str, Any], str]] = []  # attributes that point to memory
+        self.operands: list[tuple[int, Callable[[], None]]] = []  # by address, so that each which begins inside another comes behind it
         self.data: dict[str, str] = {}  # which of them a file fills
 
     @staticmethod
@@ -290,8 +293,14 @@ class Program:
         settings = [f"OK({setter}({owner['name']}, ({s['type']}){s['value']}));" for setter, s in sorted((handle or {}).get("set", {}).items()) if s["value"]]
         self.lines += [" ".join(settings[i : i + 3]) for i in range(0, len(settings), 3)]  # 0 is what a new handle has
         if workspace := (handle or {}).get("workspace"):
-            self.memory("handle_workspace", workspace["memory"], int(workspace["value"]), int(workspace["bytes"]), "char", False)
-            self.lines.append(f"OK(cublasSetWorkspace({owner['name']}, handle_workspace, {workspace['bytes']}));")
+            self.operand("handle_workspace", workspace, int(workspace["bytes"]), "char", f"OK(cublasSetWorkspace({owner['name']}, handle_workspace, {workspace['bytes']}));")
+
+    def operand(self, name: str, said: dict[str, Any], wanted: int, element: str, then: str) -> None:
+        def make() -> None:
+            self.memory(name, said["memory"], int(said["value"]), wanted, element, False)
+            self.lines.append(then)
+
+        self.operands.append((int(said["value"]), make))
 
     def body(self) -> list[str]:
         self.process()
@@ -300,12 +309,13 @@ class Program:
             if "descriptor" in p:
                 self.descriptor(p)
             if "memory" in p:
-                self.pointer(at)
+                self.operands.append((int((p["memory"].get("elements") or [p])[0]["value"]), partial(self.pointer, at)))
         rows, columns = (int(self.layouts.get("Ddesc", {}).get(extent, 256)) for extent in (2, 3))
         for name, a, line in self.later:
             longest = 16 * (max(rows, columns) if name == "bias_pointer" else rows * columns)
-            self.memory(name, a["memory"], int(a["value"]), longest, "float", False)
-            self.lines.append(line)
+            self.operand(name, a, longest, "float", line)
+        for _, make in sorted(self.operands, key=lambda operand: operand[0]):
+            make()
         words, call = [], self.call
         for p in self.parameters:
             typed, name = p["type"], p["name"]
