@@ -5,27 +5,53 @@
 #include "harness/injector/calls.hpp"
 #include "harness/injector/elf.hpp"
 
+#include <alloca.h>
 #include <spawn.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <cstddef>
 #include <type_traits>
 
 namespace cufault::injector {
 namespace {
 
+/// Each function that starts a program by words in an array: what it returns, its name and parameters, the environment that it gives, and
+/// its arguments.
+#define CUFAULT_EACH_START(START)                                                                         \
+  START(int, execve, (const char* file, char* const* words, char* const* variables) noexcept, variables,  \
+        file, words, variables)                                                                           \
+  START(int, execvpe, (const char* name, char* const* words, char* const* variables) noexcept, variables, \
+        name, words, variables)                                                                           \
+  START(int, fexecve, (int file, char* const* words, char* const* variables) noexcept, variables, file,   \
+        words, variables)                                                                                 \
+  START(int, execv, (const char* file, char* const* words) noexcept, environ, file, words)                \
+  START(int, execvp, (const char* name, char* const* words) noexcept, environ, name, words)               \
+  START(int, posix_spawn,                                                                                 \
+        (pid_t * pid, const char* file, const posix_spawn_file_actions_t* actions,                        \
+         const posix_spawnattr_t* attributes, char* const* words, char* const* variables),                \
+        variables, pid, file, actions, attributes, words, variables)                                      \
+  START(int, posix_spawnp,                                                                                \
+        (pid_t * pid, const char* name, const posix_spawn_file_actions_t* actions,                        \
+         const posix_spawnattr_t* attributes, char* const* words, char* const* variables),                \
+        variables, pid, name, actions, attributes, words, variables)                                      \
+  START(int, system, (const char* command), environ, command)                                             \
+  START(FILE*, popen, (const char* command, const char* type), environ, command, type)
+
 /// The interposed definitions, found in advance: a signal handler and a child of vfork may call these anywhere.
 struct definitions {
   decltype(&::_exit) end;
-  decltype(&::execve) execve;
-  decltype(&::execv) execv, execvp;
-  decltype(&::posix_spawn) posix_spawn, posix_spawnp;
+#define CUFAULT_DECLARED(result, name, ...) decltype(&::name) name;
+  CUFAULT_EACH_START(CUFAULT_DECLARED)
 };
 constinit definitions next{};
 
 /// Before `real` starts a program with these variables.
 template <class Function, class... Arguments>
-int start(Function* const& real, char* const* variables, Arguments... arguments) {
+auto start(Function* const& real, char* const* variables, Arguments... arguments) {
   if (!preloads_injector(variables)) {
     read_environment();
     if (counts_are_of_this_process()) begin_counts_of_process();  // a forked child may have no file yet
@@ -42,11 +68,8 @@ void find_next_ends() {
     function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(next_definition(name));
   };
   find(next.end, "_exit");
-  find(next.execve, "execve");
-  find(next.execv, "execv");
-  find(next.execvp, "execvp");
-  find(next.posix_spawn, "posix_spawn");
-  find(next.posix_spawnp, "posix_spawnp");
+#define CUFAULT_FOUND(result, name, ...) find(next.name, #name);
+  CUFAULT_EACH_START(CUFAULT_FOUND)
 }
 
 }  // namespace cufault::injector
@@ -60,22 +83,28 @@ CUFAULT_EXPORTED void _exit(int status) {
 }
 CUFAULT_EXPORTED __attribute__((alias("_exit"))) void _Exit(int) noexcept;
 
-CUFAULT_EXPORTED int execve(const char* file, char* const* words, char* const* variables) noexcept {
-  return start(next.execve, variables, file, words, variables);
-}
-CUFAULT_EXPORTED int execv(const char* file, char* const* words) noexcept {
-  return start(next.execv, environ, file, words);
-}
-CUFAULT_EXPORTED int execvp(const char* name, char* const* words) noexcept {
-  return start(next.execvp, environ, name, words);
-}
-CUFAULT_EXPORTED int posix_spawn(pid_t* pid, const char* file, const posix_spawn_file_actions_t* actions,
-                                 const posix_spawnattr_t* attributes, char* const* words,
-                                 char* const* variables) {
-  return start(next.posix_spawn, variables, pid, file, actions, attributes, words, variables);
-}
-CUFAULT_EXPORTED int posix_spawnp(pid_t* pid, const char* name, const posix_spawn_file_actions_t* actions,
-                                  const posix_spawnattr_t* attributes, char* const* words,
-                                  char* const* variables) {
-  return start(next.posix_spawnp, variables, pid, name, actions, attributes, words, variables);
-}
+#define CUFAULT_DEFINED(result, name, parameters, variables, ...) \
+  CUFAULT_EXPORTED result name parameters {                       \
+    return start(next.name, variables, __VA_ARGS__);              \
+  }
+CUFAULT_EACH_START(CUFAULT_DEFINED)
+
+// Those that take words one by one: the C library's own would not come to the functions above.
+#define CUFAULT_DEFINED_BY_WORDS(name, becomes, ...)                                         \
+  CUFAULT_EXPORTED int name(const char* file, const char* word, ...) noexcept {              \
+    va_list all;                                                                             \
+    std::size_t count = 0;                                                                   \
+    va_start(all, word);                                                                     \
+    for (const char* each = word; each != nullptr; each = va_arg(all, const char*)) ++count; \
+    va_end(all);                                                                             \
+    auto** const words = static_cast<char**>(alloca((count + 1) * sizeof(char*)));           \
+    words[0] = const_cast<char*>(word);                                                      \
+    va_start(all, word);                                                                     \
+    for (std::size_t i = 1; i <= count; ++i) words[i] = va_arg(all, char*);                  \
+    const int failed = becomes(file, words __VA_ARGS__);                                     \
+    va_end(all);                                                                             \
+    return failed;                                                                           \
+  }
+CUFAULT_DEFINED_BY_WORDS(execl, execv)
+CUFAULT_DEFINED_BY_WORDS(execlp, execvp)
+CUFAULT_DEFINED_BY_WORDS(execle, execve, , va_arg(all, char**))

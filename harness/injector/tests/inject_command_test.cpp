@@ -5,7 +5,11 @@
 
 #include <unistd.h>
 
+#include <array>
 #include <set>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace cufault {
 namespace {
@@ -135,6 +139,21 @@ TEST_F(inject_command, tells_that_a_process_took_the_injector_from_what_it_start
         python + "os.fork() == 0 and os.execve(words[0], words, {}); os.wait()\"",
         "env -u LD_PRELOAD " + probe + " allocate 1", "sh -c 'env -i " + probe + " allocate 1; true'"})
     EXPECT_THAT(cli(inject + command), Contains(told)) << command;
+  const std::string c =
+      "python3 -c \"import ctypes, os; a = ctypes.c_char_p; words = [b'" + probe +
+      "', b'allocate', b'1']; all = (a * 4)(*words, None); none = (a * 1)(None); library = "
+      "ctypes.CDLL(None); library.popen.restype = ctypes.c_void_p; kept = os.environ.pop('LD_PRELOAD'); ";
+  for (const std::string& call : std::vector<std::string>{
+           "execl(words[0], *words, None)", "execlp(words[0], *words, None)",
+           "execle(words[0], *words, None, none)", "execvpe(words[0], all, none)",
+           "fexecve(os.open(words[0], os.O_RDONLY), all, none)", "system(b' '.join(words))",
+           "pclose(a(library.popen(b' '.join(words), b'r')))"}) {
+    const std::string then = "library." + call + "; os.environ['LD_PRELOAD'] = kept\"";
+    EXPECT_THAT(cli(inject + c + then), Contains(told)) << call;
+    if (call.find("none") == call.npos) {
+      EXPECT_THAT(cli(inject + c + "os.environ['LD_PRELOAD'] = kept; " + then), Not(Contains(told))) << call;
+    }
+  }
   for (const std::string& command :
        {python + "subprocess.run(words[:1] + ['version'])\"", "env -u CUFAULT_NONE " + probe + " version",
         "sh -c 'env LD_PRELOAD=$LD_PRELOAD " + probe + " version'"})
