@@ -44,6 +44,7 @@ const char* or_hidden(const char* symbol, const call_facts& asker) {
     count_injection(*r);
     call_facts call = asker;
     call.function = symbol;
+    call.number = 0;  // it is no call
     report_injection(*r, call, n);
     return "cufaultHiddenEntry";  // the driver then gives its own answer for an unknown name
   }
@@ -114,6 +115,7 @@ decision judge(const rules_of_slot& rules, const call_frame& frame, pending_call
     if (call.caller.empty()) call.caller = library_at(frame.caller);
     // Injections are rare, so walking the stack costs little. Other logged calls have a stack only if a rule asks for it.
     if (!call.stack && r->what.does != effect::log) call.stack = hash_of_stack(frame.caller);
+    if (call.number == 0 && r->what.does != effect::log) call.number = calls_of(call.function);
     if (r->what.does == effect::trap || r->what.does == effect::device_assert) {
       if (const int code = start_faulty_kernel(r->what.does == effect::trap); code != 0) {
         report_no_injection(*r, call, n, driver_code_name(code));
@@ -157,6 +159,7 @@ bool claim_budget(const slot& s, const call_frame& frame, pending_call& p) {
   const budget_claim claim = claim_of(call, s.memory.role);
   p.claim = claim.number;
   if (claim.refused_by == nullptr) return true;
+  call.number = calls_of(call.function);
   count_injection(*claim.refused_by);
   report_injection(*claim.refused_by, call, claim.refused_by->acted);
   return false;
@@ -180,9 +183,8 @@ std::int64_t override_result(const slot& s, pending_call& p, const call_result& 
   const int really = really_made.code;
   if (r.what.does == effect::corrupt) {
     corrupted changed;
-    const std::string why = really != success
-                                ? "it failed by itself"
-                                : corrupt_result(s, r.what, *frame, calls_of(p.facts.function), changed);
+    const std::string why = really != success ? "it failed by itself"
+                                              : corrupt_result(s, r.what, *frame, p.facts.number, changed);
     if (why.empty()) {
       count_injection(r);
       report_injection(r, p.facts, p.ordinal, &really_made, &changed);
@@ -246,7 +248,8 @@ void begin_call(pending_call& p, std::uint32_t index, call_frame* frame, bool fi
   p.real = s.real;
   if (p.real == nullptr && (p.real = resolve_linked(index)) == nullptr)
     return answer(p, shared_object_init_failed);
-  if (own || is_passed_on(s)) return;
+  if (own) return;
+  if (is_passed_on(s)) return static_cast<void>(++s.passed_on);
 
   const bool sticky = sticky_errors_exist();
   p.accounted = is_accounted(s.memory.role) && (budgets_in_use() || sticky);

@@ -172,7 +172,7 @@ struct call_count {
   std::uint64_t calls;
 };
 std::uint32_t all_slots();
-/// Calls of this function so far, from all libraries of the process.
+/// Calls so far that a rule for this function would have counted.
 std::uint64_t calls_of(std::string_view function);
 call_count count_of(std::uint32_t slot);
 /// A driver function that was resolved but has no thunk.

@@ -186,6 +186,7 @@ void begin_counts_of_child() {
   injections_without_file = 0;
   cufault_counts = nullptr;
   pthread_setspecific(end_of_thread, nullptr);
+  for (std::uint32_t i = 0; i < all_slots(); ++i) slots[i].passed_on = 0;
   process = getpid();
 }
 
@@ -223,8 +224,8 @@ call_count count_of(std::uint32_t index) {
 
 std::uint64_t calls_of(std::string_view function) {
   std::uint64_t sum = 0;
-  for (std::uint32_t slot = 0; slot < all_slots(); ++slot)
-    if (slots[slot].function.text == function) sum += count_of(slot).calls;
+  for (std::uint32_t i = 0; i < all_slots(); ++i)
+    if (matches_function(function, slots[i].function)) sum += count_of(i).calls - slots[i].passed_on;
   return sum;
 }
 

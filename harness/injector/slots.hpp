@@ -57,6 +57,7 @@ struct slot {
   bool in_front = false;
   memory_function memory;
   std::atomic<const rules_of_slot*> rules{nullptr};
+  std::atomic<std::uint64_t> passed_on{0};  ///< calls that belong to a call of another slot
 };
 extern constinit std::array<slot, CUFAULT_SLOTS> slots;
 

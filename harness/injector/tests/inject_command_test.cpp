@@ -82,6 +82,26 @@ TEST_F(inject_command, requires_that_rules_acted) {
       << "before any driver call";
 }
 
+TEST_F(inject_command, replays_calls_by_the_number_that_its_rules_count) {
+  const std::string shim = driver_folder + "/libinjector_shim.so",
+                    ways = tree + "/bin/injector_process_probe ways 9";
+  const std::vector<std::array<std::string, 3>> all{
+      {"cudaLaunchKernel", "cudaErrorLaunchFailure",
+       tree + "/bin/injector_launch_probe launch launch_ptsz launch_looked_up launch_of_old"},
+      {"cuMemAlloc", "OUT_OF_MEMORY", ways},
+      {"cuMemAlloc", "OUT_OF_MEMORY", "env LD_PRELOAD=" + shim + ":" + library + " " + ways},
+      {"cuMemAlloc", "OUT_OF_MEMORY", "env LD_PRELOAD=" + library + ":" + shim + " " + ways}};
+  for (const auto& [function, code, command] : all)
+    for (const char* call : {"1", "2", "3", "4"}) {
+      fs::remove(log());
+      const auto said = cli("inject --log " + log().string() + " --fail " + function + ":" + call + "=" +
+                            code + " -- " + command);
+      ASSERT_THAT(events("injected"), SizeIs(1)) << command;
+      EXPECT_EQ(cli("inject --log /dev/null --require 1 --replay " + log().string() + " -- " + command), said)
+          << command << call;
+    }
+}
+
 TEST_F(inject_command, tells_that_no_rule_meets_a_malloc_of_the_program_itself) {
   EXPECT_THAT(cli("inject --log " + log().string() + " --fail malloc=ENOMEM --require 1 -- " + tree +
                   "/bin/injector_own_malloc_probe allocate 1"),
