@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/cli/answer.hpp"
 #include "reports/base/json_input.hpp"
+#include "reports/base/members.hpp"
 #include "reports/history/changes.hpp"
 #include "reports/judge/comparison.hpp"
 #include "reports/model/record_parts.hpp"
@@ -22,55 +23,24 @@
 namespace fs = std::filesystem;
 
 namespace cufault {
+
+template <>
+nlohmann::ordered_json write_json(const std::map<std::string, std::size_t>& calls) {
+  return calls;
+}
+// As in reports/schemas/changes.schema.json, but for the numbers of changes.
+CUFAULT_MEMBERS(release_changes::release, f.required("release", of.version);
+                CUFAULT_STATED(observed, compared, changed, next_compared, next_changed))
+CUFAULT_MEMBERS(release_change, f.required("harm", to_string(of.how));
+                CUFAULT_STATED(since, after, at_latest, until, from, to, what, details, of, calls, arms,
+                               where, example, driver_before, driver_since, made_up, severe))
+CUFAULT_MEMBERS(release_changes, CUFAULT_STATED(releases, changes, steady, by_cufault))
+CUFAULT_MEMBERS(file_history::range, CUFAULT_STATED(first, last, words))
+CUFAULT_MEMBERS(file_history, f.required("fact", of.name); CUFAULT_STATED(ranges))
+
 namespace {
 
 using json = nlohmann::ordered_json;
-
-/// As in reports/schemas/changes.schema.json, but for the numbers of changes.
-json json_of(const release_changes& found) {
-  json releases = json::array(), changes = json::array();
-  for (const auto& r : found.releases)
-    releases.push_back({{"release", r.version},
-                        {"observed", r.observed},
-                        {"compared", r.compared},
-                        {"changed", r.changed},
-                        {"next_compared", r.next_compared},
-                        {"next_changed", r.next_changed}});
-  for (const release_change& c : found.changes)
-    changes.push_back({{"harm", to_string(c.how)},
-                       {"since", c.since},
-                       {"after", c.after},
-                       {"at_latest", c.at_latest},
-                       {"until", c.until},
-                       {"from", c.from},
-                       {"to", c.to},
-                       {"what", c.what},
-                       {"details", c.details},
-                       {"of", c.of},
-                       {"calls", c.calls},
-                       {"arms", c.arms},
-                       {"where", c.where},
-                       {"example", c.example},
-                       {"driver_before", c.driver_before},
-                       {"driver_since", c.driver_since},
-                       {"made_up", c.made_up},
-                       {"severe", c.severe}});
-  return {{"releases", std::move(releases)},
-          {"changes", std::move(changes)},
-          {"steady", found.steady},
-          {"by_cufault", found.by_cufault}};
-}
-
-json json_of(const std::vector<file_history>& files) {
-  json all = json::array();
-  for (const file_history& h : files) {
-    json ranges = json::array();
-    for (const auto& r : h.ranges)
-      ranges.push_back({{"first", r.first}, {"last", r.last}, {"words", r.words}});
-    all.push_back({{"fact", h.name}, {"ranges", std::move(ranges)}});
-  }
-  return all;
-}
 
 /// Of each release of cuBLAS the index of the one that it follows: the nearest of those before it that are here. Before one is the highest-numbered
 /// below it that was out when it came (cases/known_issues.json).
@@ -156,7 +126,7 @@ int print_changes(const records_to_read& records, const std::string& gpu, const 
     finder.add(version, std::move(release));
   }
   json said{{"gpu", columns.gpu}, {"driver", columns.driver}};
-  said.update(json_of(finder.found()));
+  said.update(write_json(finder.found()));
   for (std::size_t i = 0; i < doubts.size(); ++i)
     if (!doubts[i].empty()) said["releases"][i]["doubts"] = doubts[i];
   if (!framework.empty()) {
@@ -167,7 +137,7 @@ int print_changes(const records_to_read& records, const std::string& gpu, const 
   // Where the files of all releases were read, these are no news.
   const fs::path all_files = default_recorded() / release_files;
   said["files"] =
-      json_of(file_histories(fs::exists(all_files) ? files_of_releases(all_files) : library_files));
+      write_json(file_histories(fs::exists(all_files) ? files_of_releases(all_files) : library_files));
   return print_json(said, -1);
 }
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reports/explain/lexicon.hpp"
 
-#include "reports/base/json_fields.hpp"
+#include "reports/base/members.hpp"
 #include "reports/explain/text_pattern.hpp"
 
 #include <fmt/format.h>
@@ -43,130 +43,29 @@ std::span<const enum_name<frequency>> names_of(frequency) {
   return all;
 }
 
-template <class Fields>
-void describe_fields(event_pattern& e, Fields& f) {
-  f.required("id", e.id);
-  f.required("role", e.role);
-  f.required("match", e.match);
-  f("status", e.status);
-  f("call", e.call);
-  f("fails", e.fails);
-  f("needs", e.needs, event_needs::nothing);
-  f("fact", e.fact);
-  f("anywhere", e.anywhere);
-  f("last", e.last);
-}
-template <class Fields>
-void describe_fields(error_name& e, Fields& f) {
-  f.required("name", e.name);
-  f("also", e.also);
-  f("code", e.code);
-  f("older", e.older);
-  f("texts", e.texts);
-  f("common_texts", e.common_texts);
-  f("short_texts", e.short_texts);
-  f("sticky", e.sticky);
-}
-template <class Fields>
-void describe_fields(status_kind& k, Fields& f) {
-  f.required("kind", k.kind);
-  f.required("status", k.status);
-  f("texts", k.texts);
-}
-template <class Fields>
-void describe_fields(log_grammar& g, Fields& f) {
-  f.required("before_texts", g.before_texts);
-  f.required("begin_names", g.begin_names);
-  f.required("gpu_words", g.gpu_words);
-  f.required("statuses", g.statuses);
-  f.required("statuses_that_follow", g.statuses_that_follow);
-  f.required("no_statuses", g.no_statuses);
-  f.required("libraries", g.libraries);
-  f.required("behind_cuda", g.behind_cuda);
-  f.required("other_exceptions", g.other_exceptions);
-  f.required("changes", g.changes);
-  f.required("source", g.source);
-  f.required("not_made", g.not_made);
-  f.required("make", g.make);
-  f.required("made", g.made);
-  f.required("questions", g.questions);
-  f.required("denials", g.denials);
-  f.required("denials_within", g.denials_within);
-  f.required("denials_behind", g.denials_behind);
-  f.required("quoted", g.quoted);
-}
-template <class Fields>
-void describe_fields(failure_pattern& p, Fields& f) {
-  f.required("status", p.status);
-  f("call", p.call);
-  f("how", p.how, frequency::occasional);
-  f("when", p.when);
-}
-template <class Fields>
-void describe_fields(framework_cure& c, Fields& f) {
-  f.required("of", c.of);
-  f.required("text", c.text);
-}
-template <class Fields>
-void describe_fields(known_cause& c, Fields& f) {
-  f.required("id", c.id);
-  f.required("text", c.text);
-  f("with_names", c.with_names);
-  f("arms", c.arms);
-  f("failures", c.failures);
-  f("looks", c.looks);
-  f("named_by", c.named_by);
-  f("supported_by", c.supported_by);
-  f("against", c.against);
-  f("finer_than", c.finer_than);
-  f("driver_codes", c.driver_codes);
-  f("process", c.process);
-  f("said_to_clear", c.said_to_clear);
-  f("cures", c.cures);
-}
-template <class Fields>
-void describe_fields(check_answer& a, Fields& f) {
-  f.required("causes", a.causes);
-  f.required("says", a.says);
-}
-template <class Fields>
-void describe_fields(known_check& c, Fields& f) {
-  f.required("id", c.id);
-  f.required("text", c.text);
-  f("texts", c.texts);
-  f("status", c.status);
-  f.required("seconds", c.seconds);
-  f("observes", c.observes);
-  f("answers", c.answers);
-  f("otherwise", c.otherwise);
-  f("holds_by", c.holds_by);
-  f("refuted_by", c.refuted_by);
-}
-template <class Fields>
-void describe_fields(gpu_model& g, Fields& f) {
-  f.required("match", g.match);
-  f.required("family", g.family);
-  f.required("capability", g.capability);
-}
-template <class Fields>
-void describe_fields(toolkit& t, Fields& f) {
-  f.required("version", t.version);
-  f.required("from", t.from);
-  f.required("to", t.to);
-  f.required("driver", t.driver);
-  f.required("own_driver", t.own_driver);
-}
-template <class Fields>
-void describe_fields(message_page& p, Fields& f) {
-  f.required("name", p.name);
-  f.required("status", p.status);
-  f.required("says", p.says);
-  f("call", p.call);
-  f("framework", p.framework);
-  f("cause", p.cause);
-  f("texts", p.texts);
-  f("snippet", p.snippet);
-}
+CUFAULT_MEMBERS(event_pattern, CUFAULT_STATED(id, role, match)
+                                   CUFAULT_OTHERS(status, call, fails, needs, fact, anywhere, last))
+CUFAULT_MEMBERS(error_name, CUFAULT_STATED(name)
+                                CUFAULT_OTHERS(also, code, older, texts, common_texts, short_texts, sticky))
+CUFAULT_MEMBERS(status_kind, CUFAULT_STATED(kind, status) CUFAULT_OTHERS(texts))
+CUFAULT_MEMBERS(log_grammar, CUFAULT_STATED(before_texts, begin_names, gpu_words, statuses,
+                                            statuses_that_follow, no_statuses, libraries, behind_cuda,
+                                            other_exceptions, changes, source, not_made, make, made,
+                                            questions, denials, denials_within, denials_behind, quoted))
+CUFAULT_MEMBERS(failure_pattern, CUFAULT_STATED(status) CUFAULT_OTHERS(call, how, when))
+CUFAULT_MEMBERS(framework_cure, CUFAULT_STATED(of, text))
+CUFAULT_MEMBERS(known_cause,
+                CUFAULT_STATED(id, text)
+                    CUFAULT_OTHERS(with_names, arms, failures, looks, named_by, supported_by, against,
+                                   finer_than, driver_codes, process, said_to_clear, cures))
+CUFAULT_MEMBERS(check_answer, CUFAULT_STATED(causes, says))
+CUFAULT_MEMBERS(known_check,
+                CUFAULT_STATED(id, text, seconds)
+                    CUFAULT_OTHERS(texts, status, observes, answers, otherwise, holds_by, refuted_by))
+CUFAULT_MEMBERS(gpu_model, CUFAULT_STATED(match, family, capability))
+CUFAULT_MEMBERS(toolkit, CUFAULT_STATED(version, from, to, driver, own_driver))
+CUFAULT_MEMBERS(message_page,
+                CUFAULT_STATED(name, status, says) CUFAULT_OTHERS(call, framework, cause, texts, snippet))
 
 namespace {
 

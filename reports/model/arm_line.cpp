@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reports/model/arm_line.hpp"
 
-#include "reports/base/json_fields.hpp"
+#include "reports/base/members.hpp"
 #include "reports/model/times.hpp"
 
 #include <fmt/format.h>
@@ -16,15 +16,12 @@ namespace cufault {
 namespace {
 
 template <class Fields>
-void describe_run(run_of_trials& r, Fields& f) {
-  f.required("commit", r.commit);
-  f("dirty", r.dirty);
-  f.required("started", r.started);
-  f.required("seed", r.seed);
-  f("version", r.version);
-  f("driver", r.driver);
-  f("driver_log", r.driver_log);
-  f("gpus", r.gpus);
+void describe_run(run_of_trials& of, Fields& f) {
+  static const run_of_trials usual{};
+  CUFAULT_STATED(commit)
+  CUFAULT_OTHERS(dirty)
+  CUFAULT_STATED(started, seed)
+  CUFAULT_OTHERS(version, driver, driver_log, gpus)
 }
 
 /// {"run": INDEX, "trials": HOW MANY}, in the order of the arm's trials.
@@ -32,29 +29,19 @@ struct share_of_run {
   std::uint64_t run = 0, trials = 0;
   friend bool operator==(const share_of_run&, const share_of_run&) = default;
 };
-template <class Fields>
-void describe_fields(share_of_run& s, Fields& f) {
-  f.required("run", s.run);
-  f.required("trials", s.trials);
-}
+CUFAULT_MEMBERS(share_of_run, CUFAULT_STATED(run, trials))
 
 template <class Fields>
-void describe_arm(arm_result& arm, Fields& f) {
-  f("summary", arm.summary);
-  f("claims", arm.claims);
-  f("against", arm.against);
-  f("races", arm.races);
-  f("undefined", arm.undefined);
-  f("rate_depends_on_load", arm.rate_depends_on_load);
-  f("injected", arm.counterpart_of);
-  f("made_up", arm.made_up);
-  f("second_cublas", arm.second_cublas);
-  f("any_architecture", arm.any_architecture);
+void describe_arm(arm_result& of, Fields& f) {
+  static const arm_result usual{};
+  CUFAULT_OTHERS(summary, claims, against, races, undefined, rate_depends_on_load)
+  f("injected", of.counterpart_of);
+  CUFAULT_OTHERS(made_up, second_cublas, any_architecture)
 }
 
 void write_rest(field_writer& f, const arm_result& arm) {
   f.required("kind", arm.kind);
-  describe_arm(const_cast<arm_result&>(arm), f);  // NOLINT(cppcoreguidelines-pro-type-const-cast): only read
+  describe_arm(const_cast<arm_result&>(arm), f);  // only read
   auto& trials = f.json["trials"] = nlohmann::ordered_json::array();
   for (const observation& o : arm.trials) trials.push_back(observation_json(o));
 }
@@ -78,7 +65,7 @@ case_result stated_arm(const json_cursor& at, std::initializer_list<const char*>
 std::uint64_t index_of(const run_of_trials& run, std::vector<run_of_trials>& runs) {
   run_of_trials named = run;
   named.trials = 0;
-  auto known = std::find(runs.begin(), runs.end(), named);
+  auto known = std::ranges::find(runs, named);
   if (known == runs.end()) known = runs.insert(runs.end(), std::move(named));
   return static_cast<std::uint64_t>(known - runs.begin());
 }
@@ -87,8 +74,7 @@ std::uint64_t index_of(const run_of_trials& run, std::vector<run_of_trials>& run
 
 nlohmann::ordered_json run_json(const run_of_trials& run) {
   field_writer f;
-  describe_run(const_cast<run_of_trials&>(run),
-               f);  // NOLINT(cppcoreguidelines-pro-type-const-cast): only read
+  describe_run(const_cast<run_of_trials&>(run), f);  // only read
   for (const auto& [library, id] : run.build_ids) f.json["build_ids"][library] = id;
   return std::move(f.json);
 }

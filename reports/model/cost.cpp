@@ -3,9 +3,9 @@
 #include "reports/model/cost.hpp"
 
 #include "reports/base/files.hpp"
-#include "reports/base/json_fields.hpp"
 #include "reports/base/json_input.hpp"
 #include "reports/base/lines.hpp"
+#include "reports/base/members.hpp"
 #include "reports/base/words.hpp"
 #include "reports/model/times.hpp"
 
@@ -19,17 +19,20 @@
 namespace fs = std::filesystem;
 
 namespace cufault {
+
+CUFAULT_MEMBERS(cost_side, CUFAULT_OTHERS(remedy, words, milliseconds, device_bytes, numbers, failed))
+CUFAULT_MEMBERS(cost_comparison, f.required("comparison", of.name); CUFAULT_STATED(work)
+                    CUFAULT_OTHERS(clock, type, operations, bytes, without, again, with, failed))
+
 namespace {
 
 template <class Fields>
-void describe_cost_header(cost_record& r, Fields& f) {
-  f.required("version", r.version);
-  f.required("commit", r.commit);
-  f("dirty", r.dirty);
-  f("argv", r.argv);
-  f.required("started", r.started);
-  f.required("size", r.size);
-  f("seed", r.seed);
+void describe_cost_header(cost_record& of, Fields& f) {
+  static const cost_record usual{};
+  CUFAULT_STATED(version, commit)
+  CUFAULT_OTHERS(dirty, argv)
+  CUFAULT_STATED(started, size)
+  CUFAULT_OTHERS(seed)
 }
 
 cost_record cost_header_from(const json_cursor& top) {
@@ -129,8 +132,7 @@ cost_comparison comparison_from(const json_cursor& at, cost_words& stated) {
 std::string cost_header_line(const cost_record& r) {
   field_writer f;
   f.required("cost_schema", cost_schema);
-  describe_cost_header(const_cast<cost_record&>(r),
-                       f);  // NOLINT(cppcoreguidelines-pro-type-const-cast): only read
+  describe_cost_header(const_cast<cost_record&>(r), f);  // only read
   f.json["stack"] = r.stack->is_null() ? nlohmann::json::object() : *r.stack;
   return dump_json(f.json);
 }
@@ -211,7 +213,7 @@ std::vector<fs::path> cost_records_in(const std::vector<fs::path>& named) {
       throw cannot_be_read(name, error.code());
     }
   }
-  std::sort(found.begin(), found.end());
+  std::ranges::sort(found);
   return found;
 }
 

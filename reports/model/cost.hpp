@@ -28,6 +28,7 @@ struct cost_side {
   std::optional<std::int64_t> device_bytes{};  ///< device memory that it took; absent: not measured
   std::string numbers{};                       ///< "right" or "wrong"; empty: not checked
   std::string failed{};                        ///< why there are no samples
+  friend bool operator==(const cost_side&, const cost_side&) = default;
 };
 
 /// One kind of work, measured in rounds: in each round every side once, in an order drawn from the seed.
@@ -75,34 +76,5 @@ cost_comparison cost_comparison_from(const std::string& name, std::string_view l
 
 /// Records in what was named: files as they are, of a folder its cost.jsonl, or those of the stacks in it.
 std::vector<std::filesystem::path> cost_records_in(const std::vector<std::filesystem::path>& named);
-
-template <class Fields>
-void describe_fields(cost_side& s, Fields& f) {
-  f("remedy", s.remedy);
-  f("words", s.words);
-  f("milliseconds", s.milliseconds);
-  f("device_bytes", s.device_bytes);
-  f("numbers", s.numbers);
-  f("failed", s.failed);
-}
-
-template <class Fields>
-void describe_fields(cost_comparison& c, Fields& f) {
-  f.required("comparison", c.name);
-  f.required("work", c.work);
-  f("clock", c.clock);
-  f("type", c.type);
-  f("operations", c.operations);
-  f("bytes", c.bytes);
-  f("without", c.without);
-  f("again", c.again);
-  f("with", c.with);
-  f("failed", c.failed);
-}
-
-inline bool operator==(const cost_side& a, const cost_side& b) {
-  return a.remedy == b.remedy && a.words == b.words && a.milliseconds == b.milliseconds &&
-         a.device_bytes == b.device_bytes && a.numbers == b.numbers && a.failed == b.failed;
-}
 
 }  // namespace cufault

@@ -116,9 +116,8 @@ std::string without_logged(std::string_view text, const std::vector<std::string>
   while (!text.empty()) {
     const auto end = std::min(text.find('\n'), text.size());
     const auto line = text.substr(0, end);
-    const bool logged = line.starts_with('[') && std::any_of(ends.begin(), ends.end(), [&](const auto& each) {
-                          return line.ends_with(each);
-                        });
+    const bool logged = line.starts_with('[') &&
+                        std::ranges::any_of(ends, [&](const auto& each) { return line.ends_with(each); });
     if (!logged) kept += text.substr(0, end + 1);
     text.remove_prefix(std::min(end + 1, text.size()));
   }
@@ -129,8 +128,7 @@ std::string without_logged(std::string_view text, const std::vector<std::string>
 
 nlohmann::ordered_json call_json(const call_record& c, call_members which) {
   field_writer f;
-  describe_call(const_cast<call_record&>(c), f,
-                which);  // NOLINT(cppcoreguidelines-pro-type-const-cast): only read
+  describe_call(const_cast<call_record&>(c), f, which);  // only read
   return std::move(f.json);
 }
 
@@ -175,12 +173,12 @@ void shorten(observation& o) {
   }
   std::vector<std::string> once;
   for (auto& line : o.library_log)
-    if (std::find(once.begin(), once.end(), line) == once.end()) once.push_back(std::move(line));
+    if (std::ranges::find(once, line) == once.end()) once.push_back(std::move(line));
   o.library_log = std::move(once);
 }
 
 nlohmann::ordered_json observation_json(const observation& o) {
-  auto& plain = const_cast<observation&>(o);  // NOLINT(cppcoreguidelines-pro-type-const-cast): only read
+  auto& plain = const_cast<observation&>(o);  // only read
   field_writer f;
   describe_trial(plain, f);
   auto calls = nlohmann::ordered_json::array(), after = calls;
@@ -199,7 +197,7 @@ observation observation_from(const json_cursor& at) {
   f.other("after");
   describe_rest(o, f);
   f.finish();
-  if (std::find(context_states.begin(), context_states.end(), o.context) == context_states.end())
+  if (std::ranges::find(context_states, o.context) == context_states.end())
     at.at("context").fail(fmt::format("expected one of {}", fmt::join(context_states, ", ")));
   if (o.milliseconds != 0) check_time(at, o.milliseconds);
   const auto calls = at.at("calls");

@@ -3,8 +3,8 @@
 #include "reports/model/record.hpp"
 
 #include "reports/base/files.hpp"
-#include "reports/base/json_fields.hpp"
 #include "reports/base/lines.hpp"
+#include "reports/base/members.hpp"
 #include "reports/model/arm_line.hpp"
 #include "reports/model/cost.hpp"
 #include "reports/model/record_parts.hpp"
@@ -33,22 +33,19 @@ namespace fs = std::filesystem;
 namespace cufault {
 namespace {
 
-template <class Record, class Fields>
-void describe_header(Record& r, Fields& f) {
-  f.required("version", r.version);
-  f.required("commit", r.commit);
-  f("dirty", r.dirty);
-  f("argv", r.argv);
-  f("asked", r.asked);
-  f.required("started", r.started);
-  f("mode", r.mode, run_mode::observe);
-  f("seed", r.seed);
+template <class Fields>
+void describe_header(record& of, Fields& f) {
+  static const record usual{};
+  CUFAULT_STATED(version, commit)
+  CUFAULT_OTHERS(dirty, argv, asked)
+  CUFAULT_STATED(started)
+  CUFAULT_OTHERS(mode, seed)
 }
 
 nlohmann::ordered_json header_json(const record& r) {
   field_writer f;
   f.required("schema", record_schema);
-  describe_header(const_cast<record&>(r), f);  // NOLINT(cppcoreguidelines-pro-type-const-cast): only read
+  describe_header(const_cast<record&>(r), f);  // only read
   f.json["stack"] = r.stack->is_null() ? nlohmann::json::object() : *r.stack;
   return std::move(f.json);
 }
@@ -113,8 +110,7 @@ std::string stack_label(const record& r) {
 
 case_result& case_in(std::vector<case_result>& cases, const std::string& name) {
   if (!cases.empty() && cases.back().name == name) return cases.back();  // lines of a case stand together
-  const auto known =
-      std::find_if(cases.begin(), cases.end(), [&](const case_result& c) { return c.name == name; });
+  const auto known = std::ranges::find(cases, name, &case_result::name);
   if (known != cases.end()) return *known;
   return cases.emplace_back(case_result{.name = name});
 }
@@ -149,17 +145,15 @@ void merge_trials(case_result& into, arm_result arm) {
 }
 
 void merge(case_result& into, arm_result arm) {
-  const auto known = std::find_if(into.arms.begin(), into.arms.end(),
-                                  [&](const arm_result& a) { return a.name == arm.name; });
+  const auto known = std::ranges::find(into.arms, arm.name, &arm_result::name);
   if (known == into.arms.end()) {
     into.arms.push_back(std::move(arm));
   } else if (const bool is_newer = latest_run(*known) <= latest_run(arm);
              observed(arm) && observed(*known) && !(is_newer ? arm : *known).races.empty()) {
     const auto counted = [&](const run_of_trials& r) {
-      return std::find(known->runs.begin(), known->runs.end(), r) != known->runs.end();
+      return std::ranges::find(known->runs, r) != known->runs.end();
     };
-    if (!arm.runs.empty() && std::all_of(arm.runs.begin(), arm.runs.end(), counted))
-      return;  // the same record
+    if (!arm.runs.empty() && std::ranges::all_of(arm.runs, counted)) return;  // the same record
     pool(*known, arm);
   } else if ((observed(arm) || !observed(*known)) && is_newer) {
     *known = std::move(arm);
@@ -170,19 +164,17 @@ std::vector<record> merged_by_stack(std::vector<record> records) {
   if (records.size() < 2) return records;
   std::vector<record> merged;
   for (const record& r : records) {
-    const auto known = std::find_if(merged.begin(), merged.end(),
-                                    [&](const record& m) { return stack_label(m) == stack_label(r); });
+    const auto known =
+        std::ranges::find_if(merged, [&](const record& m) { return stack_label(m) == stack_label(r); });
     if (known != merged.end()) continue;
     merged.push_back(r);
     merged.back().cases.clear();
     merged.back().asked.clear();
   }
-  std::stable_sort(records.begin(), records.end(),
-                   [](const record& a, const record& b) { return a.started < b.started; });
+  std::ranges::stable_sort(records, {}, &record::started);
   for (record& r : records) {
     const auto label = stack_label(r);
-    const auto known =
-        std::find_if(merged.begin(), merged.end(), [&](const record& m) { return stack_label(m) == label; });
+    const auto known = std::ranges::find_if(merged, [&](const record& m) { return stack_label(m) == label; });
     known->asked.insert(known->asked.end(), r.asked.begin(), r.asked.end());
     for (case_result& c : r.cases) {
       case_result& into = case_in(known->cases, c.name);
@@ -311,7 +303,7 @@ std::vector<fs::path> records_in(const std::vector<fs::path>& named) {
       throw cannot_be_read(name, error.code());
     }
   }
-  std::sort(found.begin(), found.end());
+  std::ranges::sort(found);
   return found;
 }
 
