@@ -85,7 +85,7 @@ constexpr double told_as_factor = 3;
 }  // namespace
 
 median_estimate median_of(std::vector<double> samples) {
-  std::sort(samples.begin(), samples.end());
+  std::ranges::sort(samples);
   const std::size_t n = samples.size(), half = n / 2;
   median_estimate found;
   found.median = n % 2 != 0 ? samples[half] : (samples[half - 1] + samples[half]) / 2;
@@ -105,18 +105,9 @@ std::vector<double> ratios(std::span<const double> of, std::span<const double> b
 }
 
 std::string to_string(cost_verdict v) {
-  switch (v) {
-    case cost_verdict::inside_noise:
-      return "inside the noise";
-    case cost_verdict::few_rounds:
-      return "too few rounds";
-    case cost_verdict::wrong_numbers:
-      return "wrong numbers";
-    case cost_verdict::failed:
-      return "not measured";
-    default:
-      return "measured";
-  }
+  constexpr std::array names{"measured", "inside the noise", "too few rounds", "wrong numbers",
+                             "not measured"};
+  return names.at(static_cast<std::size_t>(v));
 }
 
 std::vector<judged_cost> judged(const cost_record& r) {
@@ -147,8 +138,7 @@ bool is_unsteady(const median_estimate& control) {
 std::vector<remedy_cost_summary> summed_up(const std::vector<judged_cost>& all) {
   std::vector<remedy_cost_summary> found;
   for (const judged_cost& j : all) {
-    auto at = std::find_if(found.begin(), found.end(),
-                           [&](const remedy_cost_summary& s) { return s.remedy == j.what->remedy; });
+    auto at = std::ranges::find(found, j.what->remedy, &remedy_cost_summary::remedy);
     if (at == found.end()) at = found.insert(at, {.remedy = j.what->remedy, .words = j.what->words});
     if (j.verdict == cost_verdict::failed || j.verdict == cost_verdict::few_rounds) {
       ++at->failed;
@@ -167,7 +157,7 @@ std::vector<remedy_cost_summary> summed_up(const std::vector<judged_cost>& all) 
     }
     if (j.more_bytes) widen(at->least_bytes, at->most_bytes, *j.more_bytes);
   }
-  std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.remedy < b.remedy; });
+  std::ranges::sort(found, [](const auto& a, const auto& b) { return a.remedy < b.remedy; });
   return found;
 }
 

@@ -34,19 +34,10 @@ predicted_from source_of(const reference& known) {
 }  // namespace
 
 std::string to_string(predicted_from f) {
-  switch (f) {
-    case predicted_from::same_version:
-      return "same minor version";
-    case predicted_from::both_agree:
-      return "versions below and above, which agree";
-    case predicted_from::both_differ:
-      return "versions below and above, which differ";
-    case predicted_from::one_version:
-      return "version on one side";
-    case predicted_from::architecture:
-      break;
-  }
-  return "another architecture";
+  constexpr std::array names{"same minor version", "versions below and above, which agree",
+                             "versions below and above, which differ", "version on one side",
+                             "another architecture"};
+  return names.at(static_cast<std::size_t>(f));
 }
 
 leave_one_out judge_by_others(const std::filesystem::path& recorded, bool whole_version) {
@@ -79,9 +70,8 @@ leave_one_out judge_by_others(const std::filesystem::path& recorded, bool whole_
           ++all.unpredicted;
           continue;
         }
-        const bool held = std::any_of(known->from.begin(), known->from.end(), [&](const expectation& e) {
-          return is_same(compare_arms(e.shown, &a).v);
-        });
+        const bool held = std::ranges::any_of(
+            known->from, [&](const expectation& e) { return is_same(compare_arms(e.shown, &a).v); });
         const predicted_from from = source_of(*known);
         all.scores[{family_of_case(c.name), from}].add(held);
         made.push_back({name, from, held});

@@ -11,6 +11,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <deque>
 #include <functional>
 #include <iterator>
@@ -55,14 +56,13 @@ std::string word_of(const std::string& end, std::span<const step* const> steps, 
   if (!steps.empty() && steps.front()->name == step_name{preparation} && !steps.front()->status.empty())
     return unprepared;
   const auto is_operation = [&](const step* s) { return name.api.empty() || s->name == name; };
-  auto first = std::find_if(steps.begin(), steps.end(), is_operation);
+  auto first = std::ranges::find_if(steps, is_operation);
   // A remedy may put another operation in its place: then that is what has numbers.
   if (first == steps.end())
-    first = std::find_if(steps.begin(), steps.end(),
-                         [](const step* s) { return s->numbers != numbers_found::unchecked; });
+    first = std::ranges::find_if(steps, [](const step* s) { return s->numbers != numbers_found::unchecked; });
   if (first == steps.end()) {
     // A call of the remedy failed, or nothing was made.
-    const auto failing = std::find_if(steps.begin(), steps.end(), [](const step* s) { return !s->ok; });
+    const auto failing = std::ranges::find_if(steps, [](const step* s) { return !s->ok; });
     if (failing == steps.end() || (*failing)->status.empty())
       return end.empty() ? "nothing was made" : end + " before the operation";
     if ((*failing)->name.api == preparation) return unprepared;
@@ -74,7 +74,7 @@ std::string word_of(const std::string& end, std::span<const step* const> steps, 
   if (says_success(made)) {
     const auto behind = std::span(first, steps.end());
     const auto any = [&](numbers_found n) {
-      return std::any_of(behind.begin(), behind.end(), [&](const step* s) { return s->numbers == n; });
+      return std::ranges::any_of(behind, [&](const step* s) { return s->numbers == n; });
     };
     // A proof that was stopped is told by the step behind it.
     const auto failing = std::find_if(behind.begin() + 1, behind.end(), [](const step* s) {
@@ -93,7 +93,7 @@ std::string word_of(const std::string& end, std::span<const step* const> steps, 
 
 /// The call that did; none: nothing failed.
 step_name first_failing(std::span<const step* const> steps) {
-  const auto found = std::find_if(steps.begin(), steps.end(), [](const step* s) { return !s->ok; });
+  const auto found = std::ranges::find_if(steps, [](const step* s) { return !s->ok; });
   return found == steps.end() ? step_name{} : (*found)->name;
 }
 
@@ -198,9 +198,8 @@ observed_cell cell_from(const std::string& fault, const cell_name& name, const a
                         const usual_messages& usual) {
   observed_cell c{.fault = fault, .at = name, .summary = a.summary, .made_up = a.made_up, .source = a.source};
   if (!a.runs.empty()) {
-    const auto latest =
-        std::max_element(a.runs.begin(), a.runs.end(),
-                         [](const auto& one, const auto& other) { return one.started < other.started; });
+    const auto latest = std::ranges::max_element(
+        a.runs, [](const auto& one, const auto& other) { return one.started < other.started; });
     c.run = fmt::format("{} {}{}", latest->started, latest->commit, latest->dirty ? ", modified" : "");
   }
   c.heard = heard_driver_log(a);
@@ -388,27 +387,9 @@ std::string with_rates(const outcome_counts& o) {
 }
 
 std::string to_string(remedy_result r) {
-  switch (r) {
-    case remedy_result::none:
-      break;
-    case remedy_result::cleared:
-      return "cleared";
-    case remedy_result::nothing_to_clear:
-      return "nothing to clear";
-    case remedy_result::still_fails:
-      return "still fails";
-    case remedy_result::diagnosed:
-      return "diagnosed";
-    case remedy_result::made_worse:
-      return "made worse";
-    case remedy_result::not_reached:
-      return "not reached";
-    case remedy_result::not_prepared:
-      return unprepared;
-    case remedy_result::unknown:
-      return "unknown";
-  }
-  return {};
+  constexpr std::array names{"",           "cleared",     "nothing to clear", "still fails", "diagnosed",
+                             "made worse", "not reached", unprepared,         "unknown"};
+  return names.at(static_cast<std::size_t>(r));
 }
 
 bool was_observed(const observed_cell& c) {
@@ -439,8 +420,8 @@ std::vector<stack_matrix> matrix_of(std::span<const record> records) {
   for (const record& r : records) by_stack[stack_label(r)].push_back(&r);
   std::vector<stack_matrix> all;
   for (auto& [label, of_stack] : by_stack) {
-    std::stable_sort(of_stack.begin(), of_stack.end(),
-                     [](const record* a, const record* b) { return a->started < b->started; });
+    std::ranges::stable_sort(of_stack,
+                             [](const record* a, const record* b) { return a->started < b->started; });
     const record& first = *of_stack.front();
     stack_matrix m{.stack = label,
                    .record = static_cast<std::size_t>(&first - records.data()),
@@ -479,24 +460,10 @@ std::vector<stack_matrix> matrix_of(std::span<const record> records) {
     for (observed_cell& c : m.cells)
       if (const auto f = facts.find({c.operation.api, c.operation.variant, c.at.state}); f != facts.end())
         c.facts = f->second;
-    std::sort(m.cells.begin(), m.cells.end(),
-              [](const observed_cell& a, const observed_cell& b) { return order_of(a) < order_of(b); });
+    std::ranges::sort(
+        m.cells, [](const observed_cell& a, const observed_cell& b) { return order_of(a) < order_of(b); });
     if (!m.cells.empty()) all.push_back(std::move(m));
   }
-  return all;
-}
-
-std::vector<matrix_section> sections_of(const stack_matrix& m, axis along) {
-  std::map<std::pair<std::string, std::string>, matrix_section> sections;
-  for (const observed_cell& c : m.cells) {
-    const std::string& name = along == axis::operation ? c.fault : c.at.operation;
-    matrix_section& s = sections[{name, c.at.remedy}];
-    s.name = name;
-    s.remedy = c.at.remedy;
-    s.cells.push_back(c);
-  }
-  std::vector<matrix_section> all;
-  for (auto& [key, section] : sections) all.push_back(std::move(section));
   return all;
 }
 

@@ -89,17 +89,8 @@ void write_cells(row_writer& to, std::span<const record> judged, const cost_note
 /// "where": OUTCOME what describe_where() says of it. Throws input_error.
 void answer_conditions(std::istream& in, std::ostream& out);
 
-/// Cells that belong together: of a fault or of an operation, without a remedy or with one. `along`: what they differ by, beside state, timing
-/// and level.
+/// What cells differ by, beside state, timing and level.
 enum class axis { operation, fault };
-struct matrix_section {
-  std::string name{};    ///< the fault; along faults, the operation
-  std::string remedy{};  ///< empty: none
-  std::vector<observed_cell> cells{};
-};
-/// By name, without a remedy first.
-std::vector<matrix_section> sections_of(const stack_matrix& m, axis along);
-
 /// What the outcomes of these cells depend on (with a remedy: what it did).
 std::vector<rule> conditions_of(const std::vector<observed_cell>& cells, axis along);
 

@@ -18,38 +18,40 @@ namespace cufault {
 /// What a reader is to know about a verdict; worst first. Expected ones ask for nothing.
 struct advice {
   verdict v;
+  const char* look;  ///< what colour goes with it on a page, beside its name
   std::string_view asks;
 };
 
 inline constexpr std::array advices{
-    advice{verdict::unresolved,
+    advice{verdict::unresolved, "worse",
            "nothing was proved: repair the harness, the control or the machine, and run again"},
     advice{
-        verdict::worsened,
+        verdict::worsened, "worse",
         "a status became a crash, a hang, wrong numbers or a damaged context: do not upgrade; send the maker "
         "of the driver or library what cufault report RECORD --since OLD -o DIR writes"},
-    advice{verdict::remedy_broken,
+    advice{verdict::remedy_broken, "worse",
            "the failure is the same and its remedy no longer clears it: do not upgrade before another remedy "
            "is known"},
-    advice{verdict::changed,
+    advice{verdict::changed, "mixed",
            "it fails in another way: check what code relies on the old status, then accept it (cufault "
            "baseline add)"},
-    advice{verdict::gone,
+    advice{verdict::gone, "mixed",
            "the failure no longer happens, or a dead end now clears it: check, then accept it (cufault "
            "baseline add)"},
-    advice{verdict::differs, "not as on the nearest recorded stack: read what was seen"},
-    advice{verdict::absent,
+    advice{verdict::differs, "unseen", "not as on the nearest recorded stack: read what was seen"},
+    advice{verdict::absent, "unseen",
            "recorded before and asked for, and not observed: run the same cases and tiers of both"},
-    advice{verdict::unrecorded, "nothing is recorded to compare it with: read what was seen"},
-    advice{verdict::not_provoked, "its precondition could not be reached here: nothing is known about it"},
-    advice{verdict::undefined, {}},
-    advice{verdict::flaky, {}},
-    advice{verdict::as_predicted, {}},
-    advice{verdict::still_fails, {}},
-    advice{verdict::diagnosed, {}},
-    advice{verdict::reproduced, {}},
-    advice{verdict::cleared, {}},
-    advice{verdict::ok, {}}};
+    advice{verdict::unrecorded, "unseen", "nothing is recorded to compare it with: read what was seen"},
+    advice{verdict::not_provoked, "unseen",
+           "its precondition could not be reached here: nothing is known about it"},
+    advice{verdict::undefined, "unseen", {}},
+    advice{verdict::flaky, "mixed", {}},
+    advice{verdict::as_predicted, "unseen", {}},
+    advice{verdict::still_fails, "fails", {}},
+    advice{verdict::diagnosed, "fails", {}},
+    advice{verdict::reproduced, "fails", {}},
+    advice{verdict::cleared, "right", {}},
+    advice{verdict::ok, "right", {}}};
 
 /// What a reader of a verdict is to do: "do not upgrade".
 constexpr std::string_view to_do(const advice& a) {
@@ -58,7 +60,7 @@ constexpr std::string_view to_do(const advice& a) {
 }
 
 inline std::size_t rank(verdict v) {
-  const auto at = std::ranges::find_if(advices, [&](const advice& a) { return a.v == v; });
+  const auto at = std::ranges::find(advices, v, &advice::v);
   return static_cast<std::size_t>(at - advices.begin());
 }
 

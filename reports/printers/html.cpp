@@ -69,35 +69,6 @@ class html_template {
   kainjow::mustache::mustache parsed_;
 };
 
-/// What colour goes with a verdict, beside its name.
-const char* class_of(verdict v) {
-  switch (v) {
-    case verdict::ok:
-    case verdict::cleared:
-      return "right";
-    case verdict::reproduced:
-    case verdict::still_fails:
-    case verdict::diagnosed:
-      return "fails";
-    case verdict::unresolved:
-    case verdict::worsened:
-    case verdict::remedy_broken:
-      return "worse";
-    case verdict::flaky:
-    case verdict::changed:
-    case verdict::gone:
-      return "mixed";
-    case verdict::as_predicted:
-    case verdict::undefined:
-    case verdict::differs:
-    case verdict::unrecorded:
-    case verdict::absent:
-    case verdict::not_provoked:
-      break;
-  }
-  return "unseen";
-}
-
 /// Takes what the rows need from `room`; the others are counted. `summary`: it is folded behind that.
 json table_of(const std::string& caption, const table_row& head, const blocks& rows, std::size_t& room,
               const std::string& summary = "", const char* classes = "arms") {
@@ -155,7 +126,7 @@ json cell_of(std::string text, blocks notes = {}, const std::string& folded = ""
 }
 
 json verdict_cell(verdict v, blocks notes) {
-  return {{"tag", to_string(v)}, {"look", class_of(v)}, {"notes", std::move(notes)}};
+  return {{"tag", to_string(v)}, {"look", advices[rank(v)].look}, {"notes", std::move(notes)}};
 }
 
 /// A line may break behind the case of an arm.
@@ -726,8 +697,8 @@ json matrix_section(const report& r) {
 
 json arms_section(const report& r, const std::vector<joined_row>& all, std::size_t room) {
   std::vector<joined_row> rows;  // cells have a section of their own
-  std::copy_if(all.begin(), all.end(), std::back_inserter(rows),
-               [](const joined_row& row) { return !row.arm->case_name.starts_with(matrix_family); });
+  std::ranges::copy_if(all, std::back_inserter(rows),
+                       [](const joined_row& row) { return !row.arm->case_name.starts_with(matrix_family); });
   blocks parts{paragraph("To repeat one:", "cufault run CASE/ARM")};
   if (rows.size() < all.size())
     parts.push_back(paragraph(fmt::format("Not listed here: {} of the matrix, which has a section.",
