@@ -377,7 +377,7 @@ struct vocabulary {
 std::string fitting(std::string glob) {
   if (glob.starts_with('!')) return "other";
   std::erase(glob, '*');
-  std::replace(glob.begin(), glob.end(), '?', 'x');
+  std::ranges::replace(glob, '?', 'x');
   return glob;
 }
 

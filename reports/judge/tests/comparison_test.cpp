@@ -36,21 +36,6 @@ arm_result racing(const std::vector<std::pair<int, const char*>>& counts) {
   return a;
 }
 
-TEST(compared_arms, name_what_became_of_a_fault) {
-  EXPECT_TRUE(is_same(between(fault_arm({trial({no_memory})}), fault_arm({trial({no_memory})}))));
-  EXPECT_EQ(between(fault_arm({trial({no_memory})}), fault_arm({trial({internal})})), verdict::changed);
-  EXPECT_EQ(between(fault_arm({trial({no_memory})}), fault_arm({trial({success})})), verdict::gone);
-  EXPECT_EQ(between(fault_arm({trial({no_memory})}), fault_arm({crash({})})), verdict::worsened);
-  EXPECT_TRUE(is_same(between(fault_arm({crash({})}), fault_arm({crash({})}))));
-}
-
-TEST(compared_arms, name_a_broken_remedy) {
-  const auto remedy = [](const char* after) { return arm(arm_kind::remedy, {trial({no_memory}, {after})}); };
-  EXPECT_EQ(between(remedy(right), remedy(no_memory)), verdict::remedy_broken);
-  EXPECT_TRUE(is_same(between(remedy(right), remedy(right))));
-  EXPECT_EQ(between(remedy(no_memory), remedy(right)), verdict::gone);
-}
-
 /// Of the arms whose steps differ so.
 std::string rewriting(const signature& before, const signature& now) {
   return what_changed({verdict::changed, difference(before, now)});
@@ -154,16 +139,6 @@ TEST(compared_arms, are_unresolved_where_the_harness_failed) {
 TEST(compared_arms, that_cleared_nothing_before_and_after_are_unchanged) {
   const auto remedy = arm(arm_kind::remedy, {trial({success}, {right})});
   EXPECT_TRUE(is_same(between(remedy, remedy)));
-}
-
-TEST(compared_arms, take_measurements_within_their_band) {
-  const auto taken = [](double bytes) {
-    auto a = fault_arm({trial({success})});
-    a.trials[0].measurements = {{"device memory per handle", bytes, "bytes"}, {"free", bytes, "bytes"}};
-    return a;
-  };
-  EXPECT_TRUE(is_same(between(taken(268435456), taken(268435456 + 4096))));
-  EXPECT_EQ(between(taken(268435456), taken(67108864)), verdict::changed);
 }
 
 TEST(compared_arms, that_race_are_compared_by_rates) {

@@ -69,10 +69,6 @@ TEST(judged_cost, is_measured_where_it_differs_by_more_than_the_control) {
   EXPECT_EQ(j.more_bytes, 64 << 20);
 }
 
-TEST(judged_cost, is_inside_the_noise_where_it_does_not) {
-  EXPECT_EQ(judged_one(compared_cost("a", {{"alike", 1}})).verdict, cost_verdict::inside_noise);
-}
-
 TEST(judged_cost, is_inside_the_noise_of_a_control_that_moves_as_much) {
   cost_comparison c = compared_cost("a", {{"slower", 1.05}});
   c.again = times(1.08);
@@ -101,20 +97,14 @@ TEST(judged_cost, of_few_rounds_says_so) {
   EXPECT_EQ(judged_one(c).verdict, cost_verdict::few_rounds);
 }
 
-TEST(judged_cost, of_wrong_numbers_is_none) {
-  cost_comparison c = compared_cost("a", {{"faster", 0.5}});
-  c.with[0].numbers = "wrong";
-  EXPECT_EQ(judged_one(c).verdict, cost_verdict::wrong_numbers);
-}
-
 TEST(cost_text, says_what_a_remedy_costs_in_a_few_words) {
   const auto text = [](std::vector<double> measured, std::size_t noise, std::int64_t bytes) {
     remedy_cost_summary s{.remedy = "r", .words = "w"};
     s.works = measured.size() + noise;
     s.inside_noise = noise;
     if (!measured.empty()) {
-      s.least = *std::min_element(measured.begin(), measured.end());
-      s.most = *std::max_element(measured.begin(), measured.end());
+      s.least = *std::ranges::min_element(measured);
+      s.most = *std::ranges::max_element(measured);
       s.least_added = 0.004;
       s.most_added = 662.4;
     }

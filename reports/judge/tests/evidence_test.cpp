@@ -256,8 +256,8 @@ TEST(every_rule_of_a_claim, is_about_arms_that_are_recorded) {
         if (!c.awaits.empty() && glob.starts_with("pytorch.")) continue;  // what it waits for
         const claim_rule rule{.arms = {glob}};
         ++rules;
-        const bool recorded = std::any_of(
-            arms.begin(), arms.end(), [&](const auto& arm) { return is_about(rule, arm.first, arm.second); });
+        const bool recorded =
+            std::ranges::any_of(arms, [&](const auto& arm) { return is_about(rule, arm.first, arm.second); });
         EXPECT_NE(recorded, arms_to_be_recorded().contains(glob)) << c.id << ": " << glob;
       }
   EXPECT_GT(rules, 0);

@@ -49,7 +49,7 @@ TEST(judge, a_rate_that_holds_is_flaky) {
 
 TEST(judge, the_order_of_racing_trials_does_not_matter) {
   auto seen = mixture(10, 10);
-  std::reverse(seen.begin(), seen.end());
+  std::ranges::reverse(seen);
   std::swap(seen[0], seen[15]);
   EXPECT_EQ(judged_race(races(10, 10), seen), verdict::flaky);
 }

@@ -89,18 +89,6 @@ TEST(difference_table, by_stack_has_the_last_observed_arm_of_each) {
   EXPECT_TRUE(contains(text, "6 arms: 2 as before, 1 CHANGED, 3 not asked for; CHANGED: check")) << text;
 }
 
-TEST(difference_table, takes_an_edge_within_its_band_for_the_same) {
-  const auto edge = [](std::int64_t level) {
-    auto r = example_record();
-    r.cases[0].arms[1].trials = {at_level(0, trial({no_memory})), refined_at(level, trial({no_memory})),
-                                 refined_at(level + 1, trial({success})), at_level(128, trial({success}))};
-    return r;
-  };
-  EXPECT_EQ(differing_in(between(edge(70), edge(73))), 0U);
-  const auto moved = text_of(between(edge(70), edge(126)), "diff");
-  EXPECT_TRUE(contains(moved, "the edge moved: at 126: cublasCreate: SUCCESS → ALLOC_FAILED")) << moved;
-}
-
 TEST(difference_table, notes_what_is_no_failure) {
   auto before = example_record(), after = example_record();
   before.cases[0].arms[1].trials[0].calls[0].what.facts["first_failing"] = std::vector<std::int64_t>{7};

@@ -359,22 +359,6 @@ TEST(html, says_what_was_not_measured_and_what_was_not_read) {
   EXPECT_THAT(html, HasSubstr("<h3>Runs that did not come to their end</h3>"));
 }
 
-TEST(html, has_a_word_the_evidence_and_the_line_that_repeats_it_in_each_cell) {
-  const std::string html = print({{"a", matrix_of_two_faults()}}).html;
-  EXPECT_THAT(html, HasSubstr("<summary>✕ INTERNAL_ERROR</summary>"));
-  EXPECT_THAT(html, HasSubstr("<summary>≈ INTERNAL_ERROR or SUCCESS, then cudaErrorLaunchFailure</summary>"));
-  EXPECT_THAT(html, HasSubstr("<summary>‼ SIGSEGV</summary>"));
-  EXPECT_THAT(
-      html,
-      HasSubstr(
-          "<summary>? not observed</summary><small>why: not provoked: another process moved memory, by 2 "
-          "MiB</small>"));
-  EXPECT_THAT(html, HasSubstr("<code>cufault run &#39;matrix.kernel_trap/sgemm_64.cold.arrived&#39;</code>"));
-  EXPECT_THAT(html, HasSubstr("remedy new_process: cleared"));
-  EXPECT_THAT(html, HasSubstr("</td><td>-</td>")) << "not measured";
-  EXPECT_THAT(html, HasSubstr(".matrix td:not([class])")) << "what the style sheet knows it by";
-}
-
 TEST(html, of_all_kept_records_is_small_and_asks_for_nothing_from_elsewhere) {
   report_builder builder;
   each_record(

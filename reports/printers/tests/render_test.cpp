@@ -116,15 +116,6 @@ TEST(verdict_table, asks_for_something_for_every_other_verdict) {
   }
 }
 
-TEST(verdict_table, gives_the_reason_where_nothing_was_seen) {
-  auto r = example_record();
-  r.cases[0].arms = {judged(arm_kind::fault, "fault", verdict::not_provoked, {not_provoked("no GPU")}),
-                     judged(arm_kind::fault, "other", verdict::unresolved, {})};
-  const auto text = verdicts(r, table_style::text);
-  EXPECT_TRUE(contains(text, "not_provoked: no GPU\n")) << text;
-  EXPECT_TRUE(contains(text, "nothing: no trial was recorded\n")) << text;
-}
-
 TEST(verdict_table, says_so_where_no_arm_ran_or_the_run_was_cut_short) {
   EXPECT_EQ(verdicts(record{}, table_style::text), "no arm ran: a run in which nothing ran is not green\n");
   auto r = example_record();

@@ -87,7 +87,7 @@ TEST(summary, has_one_line_for_all_that_wants_a_gpu) {
           arm_of("arm" + std::to_string(j), verdict::not_provoked, "no GPU: there is no driver"));
   }
   const std::string text = summary_of(r);
-  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 3) << text;
+  EXPECT_EQ(std::ranges::count(text, '\n'), 3) << text;
   EXPECT_THAT(text,
               HasSubstr("1000 arms of 100 cases need a GPU and were not run: no GPU: there is no driver\n"));
 }
@@ -123,7 +123,7 @@ TEST(summary, does_not_list_more_than_fits_a_screen) {
     r.cases[0].arms.push_back(
         arm_of("arm" + std::to_string(i), verdict::changed, "change " + std::to_string(i / 2)));
   const std::string text = summary_of(r);
-  EXPECT_LT(std::count(text.begin(), text.end(), '\n'), 15);
+  EXPECT_LT(std::ranges::count(text, '\n'), 15);
   EXPECT_THAT(text, HasSubstr("\n  2 arms: change 6: a.b/arm12, a.b/arm13\n"
                               "  and 43 further changes of 86 arms: cufault show records/a.json\n"));
 }
