@@ -65,7 +65,7 @@ class counting_iterator {
 };
 
 bool plain(std::string_view key) {
-  return !key.empty() && std::all_of(key.begin(), key.end(), [](char c) {
+  return !key.empty() && std::ranges::all_of(key, [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
   });
 }
@@ -298,7 +298,7 @@ class builder final : public nlohmann::json_sax<nlohmann::json> {
     for (std::uint32_t child = document_.child_of(object.self); child != 0;
          child = document_.nodes[child].next)
       keys_.emplace_back(document_.key_of(document_.nodes[child]), index++);
-    std::sort(keys_.begin(), keys_.end());
+    std::ranges::sort(keys_);
     const std::pair<std::string_view, std::size_t>* first = nullptr;  // of those that stand a second time
     for (std::size_t i = 1; i < keys_.size(); ++i)
       if (keys_[i].first == keys_[i - 1].first && (first == nullptr || keys_[i].second < first->second))
@@ -356,12 +356,10 @@ std::string read_text(const std::filesystem::path& file) {
     throw input_error(fmt::format("{}: longer than {} MiB", file.string(), longest_text >> 20));
   };
   std::error_code no_size;
-  if (const auto size = std::filesystem::file_size(file, no_size); !no_size && size > longest_text)
-    refuse_length();
+  const auto size = std::filesystem::file_size(file, no_size);
+  if (!no_size && size > longest_text) refuse_length();
   std::string text;
-  std::error_code unknown;
-  if (const auto size = std::filesystem::file_size(file, unknown); !unknown && size < longest_text)
-    text.reserve(size + 1);
+  if (!no_size) text.reserve(size + 1);
   std::string block(std::size_t{1} << 16, '\0');
   while (const auto got = std::fread(block.data(), 1, block.size(), in.get())) {
     text.append(block, 0, got);
@@ -415,7 +413,7 @@ std::vector<std::string> json_cursor::keys() const {
   std::vector<std::string> list;
   for (std::uint32_t child = document_->child_of(node_); child != 0; child = document_->nodes[child].next)
     list.emplace_back(document_->key_of(document_->nodes[child]));
-  std::sort(list.begin(), list.end());
+  std::ranges::sort(list);
   return list;
 }
 
@@ -428,9 +426,7 @@ std::vector<std::pair<std::string, json_cursor>> json_cursor::members() const {
 }
 
 void json_cursor::only(std::span<const std::string_view> known) const {
-  const auto is_known = [&](std::string_view key) {
-    return std::find(known.begin(), known.end(), key) != known.end();
-  };
+  const auto is_known = [&](std::string_view key) { return std::ranges::find(known, key) != known.end(); };
   if (!is_object()) fail(fmt::format("expected an object, found {}", document_->kind_of(node_)));
   bool all = true;
   for (std::uint32_t child = document_->child_of(node_); child != 0; child = document_->nodes[child].next)

@@ -51,18 +51,18 @@ std::string label_of(const recorded_stack& s, std::span<const std::string_view> 
       label += fmt::format("{}{} {}", label.empty() ? "" : ", ", name, found->second);
   };
   for (const python_framework& f : python_frameworks)
-    if (std::find(keys.begin(), keys.end(), f.name) != keys.end()) add(f.title, f.name);
+    if (std::ranges::find(keys, f.name) != keys.end()) add(f.title, f.name);
   add("cuBLAS", "cublas");
-  if (std::find(keys.begin(), keys.end(), "other_cublas") != keys.end()) add("second cuBLAS", "other_cublas");
+  if (std::ranges::find(keys, "other_cublas") != keys.end()) add("second cuBLAS", "other_cublas");
   for (const step_library& each : step_libraries)
-    if (each.binding == library_binding::own && std::find(keys.begin(), keys.end(), each.key) != keys.end())
+    if (each.binding == library_binding::own && std::ranges::find(keys, each.key) != keys.end())
       add(each.title, each.key);
   return label;
 }
 
 /// In how many keys two stacks are equal.
 std::size_t equal_keys(const stack_keys& a, const stack_keys& b) {
-  return static_cast<std::size_t>(std::count_if(a.begin(), a.end(), [&](const auto& key) {
+  return static_cast<std::size_t>(std::ranges::count_if(a, [&](const auto& key) {
     const auto other = b.find(key.first);
     return other != b.end() && other->second == key.second;
   }));
@@ -130,7 +130,7 @@ struct baselines::state {
 
   /// The best first.
   static void sort(std::vector<candidate>& all, const stack_keys& here) {
-    std::stable_sort(all.begin(), all.end(), [&](const candidate& a, const candidate& b) {
+    std::ranges::stable_sort(all, [&](const candidate& a, const candidate& b) {
       const auto order = [&](const candidate& c) {
         return std::tuple{c.distance, c.stack->rank, -static_cast<int>(equal_keys(c.stack->keys, here)),
                           !c.arm->expected};

@@ -77,9 +77,9 @@ const std::vector<distance_row>& distance_table() {
 
 std::vector<std::string_view> keys_that_matter(const std::string& case_name, const arm_result& arm) {
   std::vector<std::string_view> keys;
-  const bool on_gpu =
-      !arm.any_architecture && std::any_of(arm.trials.begin(), arm.trials.end(),
-                                           [](const observation& o) { return o.context != "none"; });
+  const bool on_gpu = !arm.any_architecture && std::ranges::any_of(arm.trials, [](const observation& o) {
+    return o.context != "none";
+  });
   const python_framework* const its = framework_of_case(case_name);
   if (its != nullptr) keys.push_back(its->name);
   if (its == nullptr || on_gpu) keys.emplace_back("cublas");
@@ -100,9 +100,8 @@ std::optional<int> distance(const stack_keys& recorded, const stack_keys& here,
     const auto differs = first_difference(then->second, now->second);
     if (!differs) continue;
     const auto& rows = distance_table();
-    const auto row = std::find_if(rows.begin(), rows.end(), [&](const distance_row& r) {
-      return r.key == key && r.differs == *differs;
-    });
+    const auto row = std::ranges::find_if(
+        rows, [&](const distance_row& r) { return r.key == key && r.differs == *differs; });
     if (row == rows.end() || !row->adds) return std::nullopt;
     sum += *row->adds;
   }

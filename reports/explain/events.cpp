@@ -338,8 +338,7 @@ void event_finder::keep(log_event e) {
   if (e.rank < 0) e.rank = rank_;
   if (!e.seconds) e.seconds = seconds_;
   if (auto& ranks = all_.ranks; e.role == event_role::failure && e.rank >= 0 && ranks.size() < most_ranks)
-    if (const auto at = std::lower_bound(ranks.begin(), ranks.end(), e.rank);
-        at == ranks.end() || *at != e.rank)
+    if (const auto at = std::ranges::lower_bound(ranks, e.rank); at == ranks.end() || *at != e.rank)
       ranks.insert(at, e.rank);
   const auto same = std::ranges::find_if(all_.events, [&](const log_event& other) {
     return other.id == e.id && other.status == e.status && other.call == e.call && other.lacks == e.lacks;
@@ -928,8 +927,7 @@ log_findings event_finder::finish() {
   if (ends_with_one) all_.events.push_back(std::move(exception_));
   conclude_memory();
   conclude_frameworks();
-  std::ranges::stable_sort(all_.events,
-                           [](const log_event& a, const log_event& b) { return a.line < b.line; });
+  std::ranges::stable_sort(all_.events, {}, &log_event::line);
   conclude();
   log_findings found = std::move(all_);
   all_ = {};

@@ -190,10 +190,9 @@ class collector {
         if (!row.swept || row.what.ok || row.what.status.empty()) continue;
         for (std::size_t i = 0; i < known_.causes.size(); ++i) {
           const auto& codes = known_.causes[i].driver_codes;
-          const bool meant =
-              std::any_of(row.swept->codes.begin(), row.swept->codes.end(), [&](const std::string& code) {
-                return std::find(codes.begin(), codes.end(), code) != codes.end();
-              });
+          const bool meant = std::ranges::any_of(row.swept->codes, [&](const std::string& code) {
+            return std::ranges::find(codes, code) != codes.end();
+          });
           if (!meant) continue;
           recorded_failure& f = failure({.cause = i,
                                          .call = row.what.name.api,
@@ -214,7 +213,7 @@ class collector {
     std::vector<failure_seen> before;
     for (const observation& o : arm.trials)
       for (const call_record& call : o.calls) {
-        if (std::find(tried->before.begin(), tried->before.end(), &call) == tried->before.end()) continue;
+        if (std::ranges::find(tried->before, &call) == tried->before.end()) continue;
         if (const std::string status = statuses_.of(o, call); !status.empty())
           before.push_back({status, call_in_log(call)});
         if (auto said = said_by_driver(call, *usual_, statuses_)) before.push_back(*std::move(said));

@@ -257,8 +257,7 @@ bool is_contradicted(const std::string& text, const ranked_cause& cause) {
 }
 
 const std::string& text_for(const known_check& check, const log_findings& log) {
-  const auto own = std::ranges::find_if(
-      check.texts, [&](const framework_cure& text) { return text.of == framework_in(log); });
+  const auto own = std::ranges::find(check.texts, framework_in(log), &framework_cure::of);
   return own == check.texts.end() ? check.text : own->text;
 }
 
@@ -349,7 +348,7 @@ void add_remedies(ranked_cause& cause, const failure_seen& failure, const log_fi
     const std::size_t cleared_here = here(r.cleared_on), failed_here = here(r.failed_on);
     if (cleared_here + failed_here == 0) continue;
     auto& list = failed_here == 0 ? cause.clears : cause.does_not_clear;
-    const auto same = std::ranges::find_if(list, [&](const tried_remedy& t) { return t.words == r.words; });
+    const auto same = std::ranges::find(list, r.words, &tried_remedy::words);
     if (same == list.end()) {
       list.push_back({r.words, r.arm, cleared_here, failed_here});
       continue;
@@ -654,8 +653,7 @@ void add_aside(explanation& e, const lexicon& words) {
     return event.role == event_role::aside && event.id != "driver.said";
   });
   if (first == e.log.events.end())
-    first = std::ranges::find_if(e.log.events,
-                                 [](const log_event& event) { return event.role == event_role::aside; });
+    first = std::ranges::find(e.log.events, event_role::aside, &log_event::role);
   if (first == e.log.events.end()) return;
   e.aside = *first;
   const auto named =

@@ -21,7 +21,7 @@ std::vector<file_history> file_histories(std::vector<std::pair<std::string, nloh
   for (const auto& [release, of] : files)
     for (const file_fact& f : file_facts_of({{"files", of}})) {
       if (f.name.ends_with("build id")) continue;
-      auto known = std::ranges::find_if(all, [&](const file_history& h) { return h.name == f.name; });
+      auto known = std::ranges::find(all, f.name, &file_history::name);
       if (known == all.end()) known = all.insert(all.end(), {.name = f.name});
       const std::string words = fmt::format("{}", fmt::join(f.words, " "));
       if (known->ranges.empty() || known->ranges.back().words != words)

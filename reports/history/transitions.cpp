@@ -257,7 +257,7 @@ std::vector<transition> transition_of_preparation(const arm_result& made, bool b
 }
 
 const plateau* plateau_with(const std::vector<plateau>& all, const signature& s) {
-  const auto found = std::ranges::find_if(all, [&](const plateau& p) { return p.seen == s; });
+  const auto found = std::ranges::find(all, s, &plateau::seen);
   return found == all.end() ? nullptr : &*found;
 }
 

@@ -159,13 +159,13 @@ condition condition_from(const json_cursor& at) {
     c.ended = one_of(at.at("ended"), words<outcome>{{"completed", outcome::completed},
                                                     {"crashed", outcome::crashed},
                                                     {"timed_out", outcome::timed_out}});
-  } else if (std::any_of(number_keys.begin(), number_keys.end(), [&](const char* k) { return at.has(k); })) {
+  } else if (std::ranges::any_of(number_keys, [&](const char* k) { return at.has(k); })) {
     at.only({"measurement", "sum", "largest", "count", "level", "times", "op", "value"});
     c.what = kind::comparison;
     c.left = members_of_number(at);
     c.op = at.at("op").string();
     constexpr std::array known{"=", "!=", "<", "<=", ">", ">="};
-    if (std::find(known.begin(), known.end(), c.op) == known.end())
+    if (std::ranges::find(known, c.op) == known.end())
       at.at("op").fail(fmt::format("expected one of {}", fmt::join(known, ", ")));
     c.right = number_from(at.at("value"));
   } else {
@@ -178,7 +178,7 @@ condition condition_from(const json_cursor& at) {
 // ---- looking ----
 
 bool fits(const globs& any, const std::string& text) {
-  return any.empty() || std::any_of(any.begin(), any.end(), [&](const std::string& glob) {
+  return any.empty() || std::ranges::any_of(any, [&](const std::string& glob) {
            return glob.starts_with('!') ? fnmatch(glob.c_str() + 1, text.c_str(), 0) != 0
                                         : fnmatch(glob.c_str(), text.c_str(), 0) == 0;
          });
@@ -200,8 +200,7 @@ calls named(const step_pattern& s, const observation& trial) {
       continue;
     if (s.after && *s.after != c.after_remedy) continue;
     if (!s.code.empty() &&
-        (!c.swept || !c.swept->reached ||
-         std::find(c.swept->codes.begin(), c.swept->codes.end(), s.code) == c.swept->codes.end()))
+        (!c.swept || !c.swept->reached || std::ranges::find(c.swept->codes, s.code) == c.swept->codes.end()))
       continue;
     all.push_back(&c);
   }
@@ -218,7 +217,7 @@ constexpr std::size_t enough = 3;  // a table says much the same in every row
 std::string in_words(const calls& all) {
   std::vector<std::string> words;
   for (const call_record* c : all)
-    if (auto word = describe(c->what); std::find(words.begin(), words.end(), word) == words.end())
+    if (auto word = describe(c->what); std::ranges::find(words, word) == words.end())
       words.push_back(std::move(word));
   const std::size_t more = words.size() - std::min(words.size(), enough);
   words.resize(words.size() - more);
@@ -414,7 +413,7 @@ std::vector<std::string> each_of(const number& n, const number* except, const ob
     const auto left_out = except == nullptr ? calls{} : counted(*except);
     std::map<std::string, int> statuses;
     for (const call_record* c : counted(n)) {
-      if (std::find(left_out.begin(), left_out.end(), c) != left_out.end()) continue;
+      if (std::ranges::find(left_out, c) != left_out.end()) continue;
       const auto* numbers = c->what.numbers == numbers_found::wrong ? ", numbers wrong" : "";
       ++statuses[describe(c->what.name) + ": " + c->what.status + numbers];
     }

@@ -87,7 +87,7 @@ bool as_documented(const claim& what, const signature& s) {
 }
 
 bool fault_part_failed(const signature& s) {
-  return std::any_of(s.fault.begin(), s.fault.end(), fails);
+  return std::ranges::any_of(s.fault, fails);
 }
 
 /// What the trials of an arm say by the claim's rules.
@@ -112,11 +112,10 @@ arm_statements statements_of(const claim& what, const case_result& c, const arm_
 }
 
 word by_statements(const std::vector<claim_statement>& all) {
-  const auto holding =
-      std::count_if(all.begin(), all.end(), [](const claim_statement& s) { return s.holds; });
+  const auto holding = std::ranges::count_if(all, [](const claim_statement& s) { return s.holds; });
   std::vector<std::string> reasons;
   for (const claim_statement& s : all)
-    if (std::find(reasons.begin(), reasons.end(), s.why) == reasons.end()) reasons.push_back(s.why);
+    if (std::ranges::find(reasons, s.why) == reasons.end()) reasons.push_back(s.why);
   const auto* says = holding == std::ssize(all) ? "confirmed" : holding == 0 ? "refuted" : "partly";
   constexpr std::size_t enough = 3;  // a level range says much the same on every level
   const auto more =
@@ -144,27 +143,25 @@ word by_failure(const claim& what, const std::vector<plateau>& plateaus) {
 /// Was there anything to clear, on every level? A remedy in place from the start answers a fault arm of its case.
 bool provoked(const case_result& c, const arm_result& arm, const std::vector<plateau>& plateaus) {
   if (arm.against.empty())
-    return std::all_of(plateaus.begin(), plateaus.end(),
-                       [](const plateau& p) { return fault_part_failed(p.seen); });
-  return std::any_of(c.arms.begin(), c.arms.end(), [&](const arm_result& other) {
+    return std::ranges::all_of(plateaus, [](const plateau& p) { return fault_part_failed(p.seen); });
+  return std::ranges::any_of(c.arms, [&](const arm_result& other) {
     if (other.name != arm.against || !observed(other)) return false;
     const auto faults = arm_plateaus(other);
-    return std::any_of(faults.begin(), faults.end(), [](const plateau& p) { return failed(p.seen); });
+    return std::ranges::any_of(faults, [](const plateau& p) { return failed(p.seen); });
   });
 }
 
 bool is_sweep(const arm_result& arm) {
-  return std::any_of(arm.trials.begin(), arm.trials.end(), [](const observation& o) {
-    return std::any_of(o.calls.begin(), o.calls.end(),
-                       [](const call_record& c) { return c.swept.has_value(); });
+  return std::ranges::any_of(arm.trials, [](const observation& o) {
+    return std::ranges::any_of(o.calls, [](const call_record& c) { return c.swept.has_value(); });
   });
 }
 
 std::optional<word> says_of(const claim& what, const case_result& c, const arm_result& arm) {
   if (!observed(arm) || arm.judged == verdict::not_provoked) return std::nullopt;
-  const bool named = std::find(arm.claims.begin(), arm.claims.end(), what.id) != arm.claims.end();
-  const bool ruled = std::any_of(what.rules.begin(), what.rules.end(),
-                                 [&](const claim_rule& r) { return is_about(r, c.name, arm.name); });
+  const bool named = std::ranges::find(arm.claims, what.id) != arm.claims.end();
+  const bool ruled =
+      std::ranges::any_of(what.rules, [&](const claim_rule& r) { return is_about(r, c.name, arm.name); });
   if (!named && !ruled) return std::nullopt;
   const auto plateaus = arm_plateaus(arm);
   const bool treated = arm.kind == arm_kind::remedy || arm.kind == arm_kind::dead_end;
@@ -176,8 +173,7 @@ std::optional<word> says_of(const claim& what, const case_result& c, const arm_r
   if (!named || ruled || is_sweep(arm)) return std::nullopt;
   if (what.kind == claim_kind::failure && arm.kind == arm_kind::fault) return by_failure(what, plateaus);
   if (!is_of_treatment(what) || !treated || !provoked(c, arm, plateaus)) return std::nullopt;
-  const auto failing =
-      std::count_if(plateaus.begin(), plateaus.end(), [](const plateau& p) { return failed(p.seen); });
+  const auto failing = std::ranges::count_if(plateaus, [](const plateau& p) { return failed(p.seen); });
   if (failing != 0 && failing != std::ssize(plateaus)) return word{"partly", describe(plateaus)};
   return word{(failing == 0) == (what.kind == claim_kind::remedy) ? "confirmed" : "refuted",
               describe(plateaus)};
@@ -200,8 +196,7 @@ std::string together(const std::vector<claim_evidence>& evidence, bool made_up) 
 
 std::string outcome_of(const claim& what, const std::vector<claim_evidence>& evidence) {
   if (!what.untestable.empty()) return "untestable";
-  if (!what.awaits.empty() && std::none_of(evidence.begin(), evidence.end(), is_of_framework))
-    return "awaits " + what.awaits;
+  if (!what.awaits.empty() && std::ranges::none_of(evidence, is_of_framework)) return "awaits " + what.awaits;
   const auto natural = together(evidence, false), stand_ins = together(evidence, true);
   if (natural.empty()) return stand_ins.empty() ? "not measured yet" : stand_ins + " (made up)";
   // A remedy can clear a stand-in's failure, too. Whether that occurs in the field is another question.
@@ -211,7 +206,7 @@ std::string outcome_of(const claim& what, const std::vector<claim_evidence>& evi
 
 /// Such a case shares its GPU with other processes, whatever it measures.
 bool controls_and_twins_only(const case_result& c) {
-  return std::all_of(c.arms.begin(), c.arms.end(), [](const arm_result& arm) {
+  return std::ranges::all_of(c.arms, [](const arm_result& arm) {
     return arm.kind == arm_kind::control || !arm.counterpart_of.empty();
   });
 }
@@ -239,7 +234,7 @@ std::vector<claim> claims_from(const json_cursor& top) {
     const auto source = document.has("source") ? document.at("source").string() : std::string{};
     for (const auto& at : document.at("claims").items()) {
       auto c = claim_from(at, id);
-      if (std::any_of(claims.begin(), claims.end(), [&](const claim& other) { return other.id == c.id; }))
+      if (std::ranges::any_of(claims, [&](const claim& other) { return other.id == c.id; }))
         at.at("id").fail(fmt::format("\"{}\" twice", c.id));
       c.source = source;
       claims.push_back(std::move(c));
@@ -253,7 +248,7 @@ std::vector<claim> load_claims(const std::filesystem::path& file) {
 }
 
 bool control_unresolved(const case_result& c) {
-  return std::any_of(c.arms.begin(), c.arms.end(), [](const arm_result& arm) {
+  return std::ranges::any_of(c.arms, [](const arm_result& arm) {
     return arm.kind == arm_kind::control && arm.judged == verdict::unresolved;
   });
 }
@@ -278,8 +273,7 @@ std::vector<claim_verdict> judge_claims(const std::vector<claim>& claims, std::s
                              .made_up = is_made_up(arm),
                              .clears = tried && tried->cleared};
             // The same stack recorded twice says a thing once.
-            if (std::find(v.evidence.begin(), v.evidence.end(), e) == v.evidence.end())
-              v.evidence.push_back(std::move(e));
+            if (std::ranges::find(v.evidence, e) == v.evidence.end()) v.evidence.push_back(std::move(e));
           }
         }
       }

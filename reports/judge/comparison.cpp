@@ -39,7 +39,7 @@ std::string why_not_observed(const arm_result& arm) {
 }
 
 bool nothing_is_proved(const arm_result& arm) {
-  return arm.trials.empty() || std::any_of(arm.trials.begin(), arm.trials.end(), [](const observation& o) {
+  return arm.trials.empty() || std::ranges::any_of(arm.trials, [](const observation& o) {
            return !comparable(o) && o.ended != outcome::not_provoked;
          });
 }
@@ -143,7 +143,7 @@ std::pair<std::string, std::string> around(const std::string& text, std::string_
 int urgency(verdict v) {
   constexpr std::array order{verdict::unresolved, verdict::worsened, verdict::remedy_broken, verdict::changed,
                              verdict::gone,       verdict::absent,   verdict::unrecorded};
-  return static_cast<int>(std::find(order.begin(), order.end(), v) - order.begin());
+  return static_cast<int>(std::ranges::find(order, v) - order.begin());
 }
 
 }  // namespace
@@ -231,8 +231,7 @@ std::vector<stack_difference> stack_differences(std::span<const record> records)
   std::vector<stack_difference> all;
   for (std::size_t i = 1; i < records.size(); ++i)
     for (stack_difference& d : file_differences(*records[0].stack, *records[i].stack)) {
-      auto known =
-          std::find_if(all.begin(), all.end(), [&](const stack_difference& a) { return a.name == d.name; });
+      auto known = std::ranges::find(all, d.name, &stack_difference::name);
       if (known == all.end()) {
         known = all.insert(all.end(), {std::move(d.name), std::vector<std::string>(records.size())});
         known->values[0] = std::move(d.values[0]);
@@ -268,8 +267,7 @@ std::vector<allowance> allowances_from(const json_cursor& top) {
   for (const json_cursor& at : top.at("allowances").items()) {
     at.only({"arm", "change", "what", "reason", "expires"});
     const std::string word = at.at("change").string();
-    const auto known =
-        std::find_if(allowable.begin(), allowable.end(), [&](const auto& a) { return a.name == word; });
+    const auto known = std::ranges::find_if(allowable, [&](const auto& a) { return a.name == word; });
     if (known == allowable.end())
       at.at("change").fail("only changed, gone, worsened, remedy_broken and absent can be allowed");
     allowance a{.arm = at.at("arm").string(),
@@ -435,12 +433,12 @@ std::string what_changed(const judgement& found) {
 }
 
 std::size_t same_in(const comparison& all) {
-  return static_cast<std::size_t>(std::count_if(all.arms.begin(), all.arms.end(),
-                                                [](const compared_arm& a) { return is_same(a.found.v); }));
+  return static_cast<std::size_t>(
+      std::ranges::count_if(all.arms, [](const compared_arm& a) { return is_same(a.found.v); }));
 }
 
 std::size_t differing_in(const comparison& all) {
-  return static_cast<std::size_t>(std::count_if(all.arms.begin(), all.arms.end(), [](const compared_arm& a) {
+  return static_cast<std::size_t>(std::ranges::count_if(all.arms, [](const compared_arm& a) {
     return !is_same(a.found.v) && a.found.v != verdict::unrecorded;
   }));
 }
@@ -451,8 +449,8 @@ std::vector<exit_reason> exit_reasons(const comparison& all) {
   for (const std::string& run : all.incomplete)
     reasons.push_back(
         {2, fmt::format("the run of {} did not come to its end: run it again, or leave it out", run)});
-  const bool any = std::any_of(all.arms.begin(), all.arms.end(), [](const compared_arm& a) {
-    return std::none_of(a.seen.begin(), a.seen.end(), [](const std::string& s) { return s.empty(); });
+  const bool any = std::ranges::any_of(all.arms, [](const compared_arm& a) {
+    return std::ranges::none_of(a.seen, [](const std::string& s) { return s.empty(); });
   });
   if (!any) reasons.push_back({2, "no arm was observed in both"});
   const auto add = [&](int code, std::string_view one, std::string_view more, auto holds) {

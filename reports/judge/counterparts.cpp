@@ -18,15 +18,13 @@ namespace cufault {
 namespace {
 
 const case_result* case_of(const record& r, const std::string& name) {
-  const auto found =
-      std::find_if(r.cases.begin(), r.cases.end(), [&](const case_result& c) { return c.name == name; });
+  const auto found = std::ranges::find(r.cases, name, &case_result::name);
   return found != r.cases.end() ? &*found : nullptr;
 }
 
 const arm_result* arm_of(const case_result* c, const std::string& name) {
   if (c == nullptr) return nullptr;
-  const auto found =
-      std::find_if(c->arms.begin(), c->arms.end(), [&](const arm_result& a) { return a.name == name; });
+  const auto found = std::ranges::find(c->arms, name, &arm_result::name);
   return found != c->arms.end() ? &*found : nullptr;
 }
 
@@ -36,8 +34,7 @@ std::map<std::optional<std::int64_t>, std::vector<signature>> by_level(const arm
   for (const observation& o : arm.trials) {
     if (o.refined) continue;
     auto& here = found[o.level];
-    if (auto s = signature_of(o); std::find(here.begin(), here.end(), s) == here.end())
-      here.push_back(std::move(s));
+    if (auto s = signature_of(o); std::ranges::find(here, s) == here.end()) here.push_back(std::move(s));
   }
   return found;
 }
@@ -45,8 +42,7 @@ std::map<std::optional<std::int64_t>, std::vector<signature>> by_level(const arm
 constexpr const char* no_context = "none";
 
 bool all_without_context(const std::vector<signature>& signatures) {
-  return std::all_of(signatures.begin(), signatures.end(),
-                     [](const signature& s) { return s.context == no_context; });
+  return std::ranges::all_of(signatures, [](const signature& s) { return s.context == no_context; });
 }
 
 /// How signatures of the counterpart differ from those of its natural arm: a line each.

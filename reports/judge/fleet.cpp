@@ -32,7 +32,7 @@ void check_clocks(const merged_records& merged, std::vector<host_finding>& found
   for (const merged_member& m : merged.members)
     if (const auto at = seconds_of(m.started)) all.push_back(*at);
   if (all.size() < 3) return;  // two times show that they differ, and not which is wrong
-  std::sort(all.begin(), all.end());
+  std::ranges::sort(all);
   const std::time_t median = all[all.size() / 2];
   for (const merged_member& m : merged.members) {
     const auto at = seconds_of(m.started);
@@ -47,9 +47,8 @@ void check_clocks(const merged_records& merged, std::vector<host_finding>& found
 /// Keys of stacks of which most members have another value.
 void check_stacks(const merged_records& merged, std::vector<host_finding>& found) {
   for (const auto& [key, values] : merged.stacks) {
-    const auto most = std::max_element(values.begin(), values.end(), [](const auto& a, const auto& b) {
-      return a.second.size() < b.second.size();
-    });
+    const auto most = std::ranges::max_element(
+        values, [](const auto& a, const auto& b) { return a.second.size() < b.second.size(); });
     const bool majority = most->second.size() * 2 > merged.members.size();
     for (const auto& [value, members] : values) {
       if (majority && value == most->first) continue;
@@ -97,8 +96,7 @@ std::vector<host_finding> check_hosts(const merged_records& merged, const std::v
   }
   check_stacks(merged, found);
   check_clocks(merged, found);
-  std::stable_sort(found.begin(), found.end(),
-                   [](const host_finding& a, const host_finding& b) { return a.host < b.host; });
+  std::ranges::stable_sort(found, {}, &host_finding::host);
   found.erase(std::unique(found.begin(), found.end()), found.end());
   return found;
 }

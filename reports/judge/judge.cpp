@@ -26,7 +26,7 @@ namespace {
 using plateaus = std::vector<plateau>;
 
 bool any_failed(const plateaus& all) {
-  return std::any_of(all.begin(), all.end(), [](const plateau& p) { return failed(p.seen); });
+  return std::ranges::any_of(all, [](const plateau& p) { return failed(p.seen); });
 }
 
 bool wrote_outside(const signature& s) {
@@ -62,7 +62,7 @@ bool worsens(loss before, loss now) {
 }
 
 bool any_applied(const plateaus& all) {
-  return std::any_of(all.begin(), all.end(), [](const plateau& p) { return p.seen.applied; });
+  return std::ranges::any_of(all, [](const plateau& p) { return p.seen.applied; });
 }
 
 /// What happened before the remedy, plateau by plateau.
@@ -74,8 +74,8 @@ std::vector<std::vector<step>> fault_parts(const plateaus& all) {
 }
 
 bool any_failing_step(const std::vector<std::vector<step>>& parts) {
-  return std::any_of(parts.begin(), parts.end(), [](const auto& steps) {
-    return std::any_of(steps.begin(), steps.end(), [](const step& s) { return !s.ok; });
+  return std::ranges::any_of(parts, [](const auto& steps) {
+    return std::ranges::any_of(steps, [](const step& s) { return !s.ok; });
   });
 }
 
@@ -178,7 +178,7 @@ bool is_treatment(const arm_result& arm) {
 /// Whether the process ended before the remedy or dead end was applied: what it would have done is not known.
 bool was_not_reached(const arm_result& arm) {
   if (!is_treatment(arm)) return false;
-  return arm.against.empty() && std::all_of(arm.trials.begin(), arm.trials.end(), [](const observation& o) {
+  return arm.against.empty() && std::ranges::all_of(arm.trials, [](const observation& o) {
            return o.applied.empty() && (o.ended == outcome::crashed || o.ended == outcome::timed_out);
          });
 }
@@ -189,17 +189,16 @@ bool was_not_prepared(const arm_result& arm, const plateaus& seen) {
     return s.name == step_name{"check.preparation"} && !s.ok;
   };
   return (is_treatment(arm) || arm.kind == arm_kind::diagnosis) &&
-         std::all_of(seen.begin(), seen.end(), [&](const plateau& p) {
+         std::ranges::all_of(seen, [&](const plateau& p) {
            const auto& counts = p.seen.applied ? p.seen.after : p.seen.fault;
-           return p.seen.outcome == "completed" &&
-                  std::any_of(counts.begin(), counts.end(), failed_preparation);
+           return p.seen.outcome == "completed" && std::ranges::any_of(counts, failed_preparation);
          });
 }
 
 /// A remedy or dead end before which nothing failed.
 bool nothing_to_clear(const arm_result& arm, const plateaus& seen) {
   if (!is_treatment(arm)) return false;
-  return std::any_of(seen.begin(), seen.end(), [](const plateau& p) {
+  return std::ranges::any_of(seen, [](const plateau& p) {
     return p.seen.applied && !p.seen.fault.empty() && !any_failing_step({p.seen.fault});
   });
 }
@@ -265,12 +264,11 @@ judgement judgement_without_notes(const arm_result& arm, const expectation* expe
 }
 
 bool had_context(const arm_result& arm) {
-  return std::any_of(arm.trials.begin(), arm.trials.end(),
-                     [](const observation& o) { return o.context != "none"; });
+  return std::ranges::any_of(arm.trials, [](const observation& o) { return o.context != "none"; });
 }
 
 bool failed_here(const case_result& c, const std::string& arm_name) {
-  return std::any_of(c.arms.begin(), c.arms.end(), [&](const arm_result& arm) {
+  return std::ranges::any_of(c.arms, [&](const arm_result& arm) {
     return arm.name == arm_name && count_failures(arm.trials).failing > 0;
   });
 }
@@ -290,8 +288,7 @@ const step* first_failing(const arm_result& arm) {
 
 /// What the arm names is known without it.
 bool names_the_same_call(const case_result& c, const arm_result& diagnosis) {
-  const auto without = std::find_if(c.arms.begin(), c.arms.end(),
-                                    [&](const arm_result& a) { return a.name == diagnosis.against; });
+  const auto without = std::ranges::find(c.arms, diagnosis.against, &arm_result::name);
   const step* const named = first_failing(diagnosis);
   const step* const known = without == c.arms.end() ? nullptr : first_failing(*without);
   return named != nullptr && known != nullptr && named->name == known->name;
@@ -346,7 +343,7 @@ judgement judge_rates(const arm_result& arm, const std::vector<counted_signature
   for (std::size_t i = 0; i < before.seen.size(); ++i)
     all.push_back({&before.seen[i].seen, before.counts[i]});
   for (const counted_signature& s : now) {
-    const auto known = std::find_if(all.begin(), all.end(), [&](const pair& p) { return *p.seen == s.seen; });
+    const auto known = std::ranges::find_if(all, [&](const pair& p) { return *p.seen == s.seen; });
     (known == all.end() ? all.emplace_back(pair{&s.seen}) : *known).is = s.trials;
   }
   int trials_before = 0, trials_now = 0;
@@ -354,11 +351,10 @@ judgement judge_rates(const arm_result& arm, const std::vector<counted_signature
   plateaus seen;
   for (const counted_signature& s : now) seen.push_back({.seen = s.seen});
   const auto frequent = [&](int pair::*of) {
-    return std::max_element(all.begin(), all.end(),
-                            [&](const pair& a, const pair& b) { return a.*of < b.*of; });
+    return std::ranges::max_element(all, [&](const pair& a, const pair& b) { return a.*of < b.*of; });
   };
   const auto was = frequent(&pair::was), is = frequent(&pair::is);
-  if (std::none_of(all.begin(), all.end(), [](const pair& p) { return p.was > 0 && p.is > 0; })) {
+  if (std::ranges::none_of(all, [](const pair& p) { return p.was > 0 && p.is > 0; })) {
     const std::string trials =
         arm.races == trials_differed ? fmt::format("; 0 of {} trials as recorded", trials_now) : "";
     return {judge_difference(arm.kind, before.seen, seen), difference(*was->seen, *is->seen) + trials};
@@ -422,7 +418,7 @@ bool is_change(verdict v) {
 }
 
 bool control_failed(const case_result& c) {
-  return std::any_of(c.arms.begin(), c.arms.end(), [](const arm_result& arm) {
+  return std::ranges::any_of(c.arms, [](const arm_result& arm) {
     return arm.kind == arm_kind::control && judgement_of(arm, nullptr).v == verdict::unresolved;
   });
 }
@@ -446,7 +442,7 @@ void predict(arm_result& arm, const std::vector<expectation>& from) {
   std::vector<judgement> each;
   for (const expectation& e : from) each.push_back(judgement_of(arm, &e));
   const auto agrees = [](const judgement& j) { return as_expected(j.v); };
-  const auto as = std::find_if(each.begin(), each.end(), agrees);
+  const auto as = std::ranges::find_if(each, agrees);
   const auto stack_of = [&](auto at) { return from[static_cast<std::size_t>(at - each.begin())].stack; };
   arm.judged = as == each.end() ? verdict::differs : verdict::as_predicted;
   arm.compared_with = stack_of(as == each.end() ? each.begin() : as);
@@ -480,7 +476,7 @@ void judge(arm_result& arm, const reference* known) {
 void judge(case_result& c, const baselines& recorded, const stack_keys& stack) {
   for (auto& arm : c.arms) judge(arm, recorded.find(c.name, arm.name, stack));
 
-  const auto absent = std::find_if(c.arms.begin(), c.arms.end(), [](const arm_result& arm) {
+  const auto absent = std::ranges::find_if(c.arms, [](const arm_result& arm) {
     return arm.kind == arm_kind::control && arm.judged == verdict::not_provoked;
   });
   for (auto& arm : c.arms) {
@@ -500,7 +496,7 @@ void judge(case_result& c, const baselines& recorded, const stack_keys& stack) {
     }
   }
 
-  const auto broken = std::find_if(c.arms.begin(), c.arms.end(), [](const arm_result& arm) {
+  const auto broken = std::ranges::find_if(c.arms, [](const arm_result& arm) {
     return arm.kind == arm_kind::control && arm.judged == verdict::unresolved;
   });
   if (broken == c.arms.end()) return;
@@ -599,8 +595,8 @@ predictions predictions_of(std::span<const case_result> cases) {
 std::string prediction_line(const predictions& p) {
   const std::size_t all = p.as_predicted + p.differ + p.unrecorded;
   if (all == 0) return {};
-  const auto most = std::max_element(p.from.begin(), p.from.end(),
-                                     [](const auto& a, const auto& b) { return a.second < b.second; });
+  const auto most =
+      std::ranges::max_element(p.from, [](const auto& a, const auto& b) { return a.second < b.second; });
   std::string line = fmt::format(
       "{}: {} of {} arm{} as {}",
       p.of_this_stack ? "not in the record of this stack" : "no record of this stack", p.as_predicted, all,
@@ -627,12 +623,12 @@ bool is_without_baseline(std::span<const case_result> cases) {
 
 std::set<std::string> executed_cases(std::span<const case_result> cases, bool on_gpu) {
   const auto ran = [&](const arm_result& a) {
-    return observed(a) && std::all_of(a.trials.begin(), a.trials.end(),
-                                      [&](const observation& o) { return !on_gpu || o.context != "none"; });
+    return observed(a) && std::ranges::all_of(
+                              a.trials, [&](const observation& o) { return !on_gpu || o.context != "none"; });
   };
   std::set<std::string> executed;
   for (const case_result& c : cases)
-    if (std::any_of(c.arms.begin(), c.arms.end(), ran)) executed.insert(c.name);
+    if (std::ranges::any_of(c.arms, ran)) executed.insert(c.name);
   return executed;
 }
 

@@ -80,8 +80,8 @@ std::string joined_words(const std::vector<std::string>& words) {
 /// Those that the other does not have.
 std::string words_of_one(const std::vector<std::string>& words, const std::vector<std::string>& other) {
   std::vector<std::string> kept;
-  std::copy_if(words.begin(), words.end(), std::back_inserter(kept),
-               [&](const std::string& w) { return std::find(other.begin(), other.end(), w) == other.end(); });
+  std::ranges::copy_if(words, std::back_inserter(kept),
+                       [&](const std::string& w) { return std::ranges::find(other, w) == other.end(); });
   return joined_words(kept);
 }
 
@@ -118,8 +118,7 @@ std::vector<stack_difference> file_differences(const nlohmann::json& before, con
   if (was.empty() != is.empty()) return {{files_name, {recorded(was), recorded(is)}}};
   std::vector<stack_difference> all;
   const auto named = [](const std::vector<file_fact>& facts, const std::string& name) {
-    const auto found =
-        std::find_if(facts.begin(), facts.end(), [&](const file_fact& f) { return f.name == name; });
+    const auto found = std::ranges::find(facts, name, &file_fact::name);
     return found == facts.end() ? std::vector<std::string>() : found->words;
   };
   const auto note = [&](const std::string& name) {

@@ -28,8 +28,7 @@ namespace {
 
 bool is_compared(const measurement& m) {
   const auto all = compared_measurements();
-  return std::any_of(all.begin(), all.end(),
-                     [&](const auto& c) { return fnmatch(c.names, m.name.c_str(), 0) == 0; });
+  return std::ranges::any_of(all, [&](const auto& c) { return fnmatch(c.names, m.name.c_str(), 0) == 0; });
 }
 
 /// What comparing needs of an arm.
@@ -134,23 +133,22 @@ merged_arm merged(const kept_arm& kept) {
       }
       arm.groups.push_back(std::move(group));
     }
-    std::sort(arm.groups.begin(), arm.groups.end(), largest_first);
+    std::ranges::sort(arm.groups, largest_first);
     find_outliers_of_rates(arm, kept);
     return arm;
   }
   // What differs by an edge or a measurement within its band is one group: that of the most common example.
   std::vector<std::pair<const std::string*, const exact_result*>> each;
   for (const auto& [text, result] : kept.exact) each.emplace_back(&text, &result);
-  std::stable_sort(each.begin(), each.end(), [](const auto& a, const auto& b) {
-    return a.second->members.size() > b.second->members.size();
-  });
+  std::ranges::stable_sort(
+      each, [](const auto& a, const auto& b) { return a.second->members.size() > b.second->members.size(); });
   struct group_of {
     merged_group group;
     const arm_result* example;
   };
   std::vector<group_of> groups;
   for (const auto& [text, result] : each) {
-    auto same = std::find_if(groups.begin(), groups.end(), [&, of = result](const group_of& g) {
+    auto same = std::ranges::find_if(groups, [&, of = result](const group_of& g) {
       return is_same(compare_arms(g.example, &of->example).v);
     });
     if (same == groups.end())
@@ -160,11 +158,11 @@ merged_arm merged(const kept_arm& kept) {
       same->group.trials += static_cast<std::size_t>(kept.trials_of.at(member));
     }
   }
-  std::sort(groups.begin(), groups.end(),
-            [&](const group_of& a, const group_of& b) { return largest_first(a.group, b.group); });
+  std::ranges::sort(groups,
+                    [&](const group_of& a, const group_of& b) { return largest_first(a.group, b.group); });
   arm.no_majority = groups.size() > 1 && groups.front().group.members.size() * 2 <= arm.observed;
   for (group_of& g : groups) {
-    std::sort(g.group.members.begin(), g.group.members.end());
+    std::ranges::sort(g.group.members);
     if (&g != &groups.front()) {
       const judgement found = compare_arms(groups.front().example, g.example);
       g.group.how = fmt::format("{}: {}", to_string(found.v), found.why);
@@ -179,7 +177,7 @@ merged_arm merged(const kept_arm& kept) {
 /// `renamed` maps an index to that after sorting.
 void renumber(std::vector<std::size_t>& members, const std::vector<std::size_t>& renamed) {
   for (auto& member : members) member = renamed[member];
-  std::sort(members.begin(), members.end());
+  std::ranges::sort(members);
 }
 
 }  // namespace
@@ -251,9 +249,8 @@ merged_records merging::result() const {
   merged_records all;
   std::vector<std::size_t> order(state_->members.size()), renamed(state_->members.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    return state_->members[a].name < state_->members[b].name;
-  });
+  std::ranges::stable_sort(
+      order, [&](std::size_t a, std::size_t b) { return state_->members[a].name < state_->members[b].name; });
   for (std::size_t i = 0; i < order.size(); ++i) {
     renamed[order[i]] = i;
     all.members.push_back(state_->members[order[i]]);
@@ -268,7 +265,7 @@ merged_records merging::result() const {
       values[found == state_->keys[i].end() ? "unknown" : found->second].push_back(renamed[i]);
     }
     if (values.size() < 2) continue;
-    for (auto& [value, members] : values) std::sort(members.begin(), members.end());
+    for (auto& [value, members] : values) std::ranges::sort(members);
     all.stacks[key] = std::move(values);
   }
   for (const auto& [key, kept] : state_->arms) {
@@ -285,8 +282,7 @@ merged_records merging::result() const {
 
 int exit_code(const merged_records& m) {
   if (m.arms.empty()) return 2;
-  return std::any_of(m.arms.begin(), m.arms.end(),
-                     [](const merged_arm& a) { return a.no_majority || !a.outliers.empty(); })
+  return std::ranges::any_of(m.arms, [](const merged_arm& a) { return a.no_majority || !a.outliers.empty(); })
              ? 1
              : 0;
 }

@@ -30,8 +30,8 @@ bool is_failure_of(const step& s, const std::string& call) {
 
 /// Whether the call failed in each trial, in what counts: after the remedy, or with it.
 bool always_fails(const arm_result& arm, const std::string& call) {
-  return std::all_of(arm.trials.begin(), arm.trials.end(), [&](const observation& o) {
-    return std::any_of(o.calls.begin(), o.calls.end(), [&](const call_record& c) {
+  return std::ranges::all_of(arm.trials, [&](const observation& o) {
+    return std::ranges::any_of(o.calls, [&](const call_record& c) {
       return c.after_remedy == !o.applied.empty() && is_failure_of(c.what, call);
     });
   });
@@ -42,8 +42,8 @@ bool always_fails(const arm_result& arm, const std::string& call) {
 std::string why_it_shows_nothing(const std::string& case_name, const arm_result& arm) {
   const std::string name = join_key(case_name, arm.name);
   const auto is_like = [&](const char* pattern) { return fnmatch(pattern, name.c_str(), 0) == 0; };
-  const bool failed = std::any_of(arm.trials.begin(), arm.trials.end(), [](const observation& o) {
-    return std::any_of(o.calls.begin(), o.calls.end(), [](const call_record& c) { return !c.what.ok; });
+  const bool failed = std::ranges::any_of(arm.trials, [](const observation& o) {
+    return std::ranges::any_of(o.calls, [](const call_record& c) { return !c.what.ok; });
   });
   if (!failed && std::any_of(std::begin(without_fault), std::end(without_fault), is_like))
     return "the fault is never there, so that nothing could fail";

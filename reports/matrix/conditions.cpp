@@ -76,8 +76,7 @@ bool better(const conjunction& a, const conjunction& b) {
 }
 
 std::size_t rank(const std::string& property, std::span<const std::string_view> preferred) {
-  return static_cast<std::size_t>(std::find(preferred.begin(), preferred.end(), property) -
-                                  preferred.begin());
+  return static_cast<std::size_t>(std::ranges::find(preferred, property) - preferred.begin());
 }
 
 /// All conditions that split the examples, by preference; of those that the same examples meet, the first.
@@ -183,7 +182,7 @@ class search {
           const auto size = c.meets.common_with(literals_[i].meets);
           if (size == 0 || size == c.size) continue;
           auto both = c.literals;
-          both.insert(std::lower_bound(both.begin(), both.end(), i), i);
+          both.insert(std::ranges::lower_bound(both, i), i);
           longer.push_back(rated(std::move(both), c.meets & literals_[i].meets));
           consider(longer.back());
         }
@@ -204,8 +203,7 @@ class search {
 };
 
 bool meets_all(const rule& r, const example& e) {
-  return r.alone.empty() &&
-         std::all_of(r.where.begin(), r.where.end(), [&](const condition& c) { return c.holds(e); });
+  return r.alone.empty() && std::ranges::all_of(r.where, [&](const condition& c) { return c.holds(e); });
 }
 
 /// Fills `covers` and `contradicts`; returns how many contradict.
@@ -266,7 +264,7 @@ std::string text_of(const property_value& v) {
 /// Of these the value alone says enough.
 bool speaks_for_itself(std::string_view property) {
   constexpr std::array names{"state", "timing", "api", "persistence", "phase", "driver_call"};
-  return std::find(names.begin(), names.end(), property) != names.end();
+  return std::ranges::find(names, property) != names.end();
 }
 
 }  // namespace
@@ -282,7 +280,7 @@ bool condition::holds(const example& e) const {
 }
 
 std::vector<rule> rules_for(std::vector<example> examples, const rule_limits& limits) {
-  std::sort(examples.begin(), examples.end());
+  std::ranges::sort(examples);
   std::map<std::string, std::size_t> times;
   for (const example& e : examples) ++times[e.outcome];
   std::vector<rule> named;
@@ -314,7 +312,7 @@ const rule* rule_of(std::span<const rule> rules, const example& e) {
 
 std::string describe(const condition& c) {
   std::string words = c.property;
-  std::replace(words.begin(), words.end(), '_', ' ');
+  std::ranges::replace(words, '_', ' ');
   std::string value = text_of(c.value);
   if (c.how == relation::at_most) return fmt::format("{} at most {}", words, value);
   if (c.how == relation::at_least) return fmt::format("{} at least {}", words, value);

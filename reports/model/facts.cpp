@@ -88,8 +88,9 @@ constexpr std::array all_facts{
     known_fact{"written_beyond", type::words, "operands whose guards were overwritten"},
     known_fact{"wrong_elements", type::integer, "elements of C"},
 };
-static_assert(std::is_sorted(all_facts.begin(), all_facts.end(),
-                             [](const known_fact& a, const known_fact& b) { return a.name < b.name; }));
+static_assert(std::ranges::is_sorted(all_facts, [](const known_fact& a, const known_fact& b) {
+  return a.name < b.name;
+}));
 
 constexpr std::array wild_address{"cudaErrorIllegalAddress",     "cudaErrorInvalidAddressSpace",
                                   "cudaErrorIllegalInstruction", "cudaErrorInvalidPc",
@@ -122,8 +123,7 @@ std::span<const known_fact> known_facts() {
 }
 
 const known_fact* find_fact(std::string_view name) {
-  const auto found = std::lower_bound(all_facts.begin(), all_facts.end(), name,
-                                      [](const known_fact& f, std::string_view n) { return f.name < n; });
+  const auto found = std::ranges::lower_bound(all_facts, name, {}, &known_fact::name);
   return found != all_facts.end() && found->name == name ? &*found : nullptr;
 }
 
@@ -143,7 +143,7 @@ fact_map facts_that_are(fact_use use, const fact_map& facts) {
   });
   if (const auto then = reduced.find("then"); then != reduced.end())
     if (const auto* error = std::get_if<std::string>(&then->second);
-        error != nullptr && std::find(wild_address.begin(), wild_address.end(), *error) != wild_address.end())
+        error != nullptr && std::ranges::find(wild_address, *error) != wild_address.end())
       then->second = std::string("an error of a wild address");
   return reduced;
 }
@@ -152,7 +152,7 @@ std::string describe(const fact_map& facts) {
   std::string text;
   for (const auto& [name, value] : facts) {
     std::string words = name;
-    std::replace(words.begin(), words.end(), '_', ' ');
+    std::ranges::replace(words, '_', ' ');
     text += fmt::format("{}{} {}", text.empty() ? "" : "; ", words, text_of(value));
   }
   return text;

@@ -35,11 +35,11 @@ constexpr std::array numbers_names{enum_name<numbers_found>{numbers_found::unche
                                    enum_name<numbers_found>{numbers_found::wrong, "wrong"}};
 
 bool any_failing(const std::vector<step>& steps) {
-  return std::any_of(steps.begin(), steps.end(), [](const step& s) { return !s.ok; });
+  return std::ranges::any_of(steps, [](const step& s) { return !s.ok; });
 }
 
 bool any_with(const std::vector<step>& steps, numbers_found numbers) {
-  return std::any_of(steps.begin(), steps.end(), [&](const step& s) { return s.numbers == numbers; });
+  return std::ranges::any_of(steps, [&](const step& s) { return s.numbers == numbers; });
 }
 
 std::string outcome_text(const observation& o) {
@@ -58,7 +58,7 @@ std::string describe_table(const std::vector<step>& steps) {
   for (const step& s : steps) ++by_status[s.status];
   std::vector<std::pair<int, std::string>> most_first;
   for (const auto& [status, times] : by_status) most_first.emplace_back(-times, status);
-  std::sort(most_first.begin(), most_first.end());
+  std::ranges::sort(most_first);
   std::string text = fmt::format("{} calls", steps.size());
   const char* separator = ":";
   for (const auto& [times, status] : most_first) {
@@ -178,8 +178,7 @@ bool allows(const std::vector<plateau>& all, std::int64_t level, const signature
 }
 
 bool have_levels(const std::vector<plateau>& all) {
-  return !all.empty() &&
-         std::all_of(all.begin(), all.end(), [](const plateau& p) { return p.first_level.has_value(); });
+  return !all.empty() && std::ranges::all_of(all, [](const plateau& p) { return p.first_level.has_value(); });
 }
 
 std::string levels_text(const plateau& p) {
@@ -193,8 +192,8 @@ const plateau* plateau_at(const std::vector<plateau>& all, std::int64_t level) {
   const auto away = [&](const plateau& p) {
     return std::max({*p.first_level - level, level - *p.last_level, std::int64_t{0}});
   };
-  const auto nearest = std::min_element(
-      all.begin(), all.end(), [&](const plateau& a, const plateau& b) { return away(a) < away(b); });
+  const auto nearest =
+      std::ranges::min_element(all, [&](const plateau& a, const plateau& b) { return away(a) < away(b); });
   return nearest == all.end() ? nullptr : &*nearest;
 }
 
@@ -250,8 +249,7 @@ bool nearly_full(const memory_sample& s) {
 }
 
 const measurement* find_measurement(const observation& o, std::string_view name) {
-  const auto found = std::find_if(o.measurements.begin(), o.measurements.end(),
-                                  [&](const measurement& m) { return m.name == name; });
+  const auto found = std::ranges::find(o.measurements, name, &measurement::name);
   return found == o.measurements.end() ? nullptr : &*found;
 }
 
@@ -293,8 +291,7 @@ namespace {
 void sort_by_text(std::vector<step>& steps) {
   std::vector<std::pair<std::string, step>> by_text;
   for (step& one : steps) by_text.emplace_back(describe(one), std::move(one));
-  std::stable_sort(by_text.begin(), by_text.end(),
-                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::ranges::stable_sort(by_text, [](const auto& a, const auto& b) { return a.first < b.first; });
   std::transform(by_text.begin(), by_text.end(), steps.begin(),
                  [](auto& sorted) { return std::move(sorted.second); });
 }
@@ -314,7 +311,7 @@ signature signature_of(const observation& o) {
     s.applied = s.applied || c.after_remedy;
   }
   // The order in which rows of a sweep ran says nothing: parts of it take groups in turn.
-  if (std::any_of(o.calls.begin(), o.calls.end(), [](const call_record& c) { return c.swept.has_value(); }))
+  if (std::ranges::any_of(o.calls, [](const call_record& c) { return c.swept.has_value(); }))
     sort_by_text(s.fault);
   for (const auto& [found, word] :
        {std::pair{numbers_found::wrong, "wrong"}, std::pair{numbers_found::right, "right"}})
@@ -328,9 +325,9 @@ signature signature_of(const observation& o) {
 std::vector<plateau> plateaus_of(const std::vector<observation>& trials) {
   std::vector<const observation*> by_level;
   for (const auto& o : trials) by_level.push_back(&o);
-  if (std::all_of(trials.begin(), trials.end(), [](const observation& o) { return o.level.has_value(); }))
-    std::stable_sort(by_level.begin(), by_level.end(),
-                     [](const observation* a, const observation* b) { return *a->level < *b->level; });
+  if (std::ranges::all_of(trials, [](const observation& o) { return o.level.has_value(); }))
+    std::ranges::stable_sort(
+        by_level, [](const observation* a, const observation* b) { return *a->level < *b->level; });
   std::vector<plateau> all;
   for (const observation* const trial : by_level) {
     const observation& o = *trial;
@@ -362,7 +359,7 @@ std::string disagreement(const std::vector<plateau>& before, const std::vector<p
   const auto at = [&](std::int64_t level) {
     const plateau *was = plateau_at(before, level), *is = plateau_at(now, level);
     const auto has = [](const std::vector<plateau>& all, const signature& s) {
-      return std::any_of(all.begin(), all.end(), [&](const plateau& p) { return p.seen == s; });
+      return std::ranges::any_of(all, [&](const plateau& p) { return p.seen == s; });
     };
     const char* const edge = has(before, is->seen) && has(now, was->seen) ? "the edge moved: " : "";
     return fmt::format("{}at {}: {}", edge, level,

@@ -20,7 +20,7 @@ bool is_name(std::string_view name, std::string_view others = ".") {
   const auto usual = [&](unsigned char c) {
     return std::isalnum(c) != 0 || c == '_' || c == '-' || others.find(static_cast<char>(c)) != others.npos;
   };
-  return !name.empty() && name.front() != '.' && std::all_of(name.begin(), name.end(), usual);
+  return !name.empty() && name.front() != '.' && std::ranges::all_of(name, usual);
 }
 
 /// A text of a stack; empty where it has none there.
@@ -80,7 +80,7 @@ void fail_twice(const json_cursor& named, const std::string& case_name, const st
 void take_arm(record& r, const std::string& case_name, arm_result arm, const json_cursor& named) {
   if (!is_name(arm.name, ".+")) named.fail("a name is of letters, digits, '.', '_', '-' and '+'");
   case_result& c = case_in(r.cases, case_name);
-  if (std::any_of(c.arms.begin(), c.arms.end(), [&](const arm_result& a) { return a.name == arm.name; }))
+  if (std::ranges::any_of(c.arms, [&](const arm_result& a) { return a.name == arm.name; }))
     fail_twice(named, case_name, arm.name);
   c.arms.push_back(std::move(arm));
 }

@@ -79,7 +79,7 @@ bool is_made_up(const arm_result& arm) {
 }
 
 bool observed(const arm_result& arm) {
-  return !arm.trials.empty() && std::all_of(arm.trials.begin(), arm.trials.end(), comparable);
+  return !arm.trials.empty() && std::ranges::all_of(arm.trials, comparable);
 }
 
 std::string latest_run(const arm_result& arm) {
@@ -102,15 +102,13 @@ std::vector<counted_signature> distinct_signatures(const std::vector<observation
   std::vector<counted_signature> counted;
   for (const auto& o : trials) {
     auto s = signature_of(o);
-    const auto known =
-        std::find_if(counted.begin(), counted.end(), [&](const auto& entry) { return entry.seen == s; });
+    const auto known = std::ranges::find_if(counted, [&](const auto& entry) { return entry.seen == s; });
     if (known == counted.end())
       counted.push_back({std::move(s), 1});
     else
       ++known->trials;
   }
-  std::stable_sort(counted.begin(), counted.end(),
-                   [](const auto& a, const auto& b) { return a.trials > b.trials; });
+  std::ranges::stable_sort(counted, [](const auto& a, const auto& b) { return a.trials > b.trials; });
   return counted;
 }
 
@@ -149,12 +147,10 @@ namespace {
 
 /// Facts that are only noted are no part of a signature. A text tells those of the first trial that showed it.
 void add_noted_facts(signature& s, const std::vector<observation>& trials) {
-  const auto first =
-      std::find_if(trials.begin(), trials.end(), [&](const observation& o) { return signature_of(o) == s; });
+  const auto first = std::ranges::find_if(trials, [&](const observation& o) { return signature_of(o) == s; });
   if (first == trials.end()) return;
   // Rows of a sweep have no such facts, and a signature has them in another order.
-  if (std::any_of(first->calls.begin(), first->calls.end(), [](const call_record& c) { return c.swept; }))
-    return;
+  if (std::ranges::any_of(first->calls, [](const call_record& c) { return c.swept.has_value(); })) return;
   std::size_t fault = 0, after = 0;
   for (const call_record& c : first->calls) {
     step& same = c.after_remedy ? s.after.at(after++) : s.fault.at(fault++);

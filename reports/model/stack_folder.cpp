@@ -61,7 +61,7 @@ std::vector<fs::path> families_in(const fs::path& folder) {
   for (const auto& entry : fs::directory_iterator(folder))
     if (entry.path().extension() == ".jsonl" && entry.path().filename() != cost_file)
       families.push_back(entry.path());
-  std::sort(families.begin(), families.end());
+  std::ranges::sort(families);
   return families;
 }
 
@@ -171,7 +171,7 @@ std::vector<fs::path> stacks_in(const fs::path& folder) {
   if (!fs::is_directory(folder)) return found;
   for (const auto& entry : fs::directory_iterator(folder))
     if (is_stack_folder(entry.path())) found.push_back(entry.path());
-  std::sort(found.begin(), found.end());
+  std::ranges::sort(found);
   return found;
 }
 

@@ -21,7 +21,7 @@ std::string defect_of(const step_name& name) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
            std::string_view("_.+-=").find(static_cast<char>(c)) != std::string_view::npos;
   };
-  if (name.variant.size() > longest || !std::all_of(name.variant.begin(), name.variant.end(), usual))
+  if (name.variant.size() > longest || !std::ranges::all_of(name.variant, usual))
     return fmt::format("\"{}\" is no variant: at most {} letters, digits and \"_.+-=\"", name.variant,
                        longest);
   return {};

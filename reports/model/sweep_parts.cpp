@@ -17,8 +17,7 @@ namespace {
 
 /// Adds what is counted; what a clean run showed is the same in all parts, and a rate is of one part.
 void add(std::vector<measurement>& to, const measurement& more) {
-  const auto known =
-      std::find_if(to.begin(), to.end(), [&](const measurement& m) { return m.name == more.name; });
+  const auto known = std::ranges::find(to, more.name, &measurement::name);
   if (known == to.end())
     to.push_back(more);
   else if (more.name != clean_calls && more.name != unstable_sites)
@@ -47,8 +46,7 @@ std::string why_not_whole(const std::vector<const observation*>& parts) {
     return m == nullptr ? 0 : m->value;
   };
   const auto unstable = [](const observation& o) {
-    const auto named =
-        std::find_if(o.notes.begin(), o.notes.end(), [](const note& n) { return n.name == unstable_sites; });
+    const auto named = std::ranges::find(o.notes, unstable_sites, &note::name);
     return named == o.notes.end() ? std::string() : named->text;
   };
   std::map<int, int> there;
@@ -69,7 +67,7 @@ std::string why_not_whole(const std::vector<const observation*>& parts) {
     if (unstable(*o) != unstable(*parts.front())) return "parts left out other call sites";
     for (const call_record& row : o->calls) {
       if (fails_nothing(row)) continue;
-      if (std::any_of(rows.begin(), rows.end(), [&](const call_record* known) {
+      if (std::ranges::any_of(rows, [&](const call_record* known) {
             return known->what == row.what && known->swept == row.swept;
           }))
         return fmt::format("two parts have the row \"{}\"", row.swept ? describe(*row.swept) : "");
@@ -86,8 +84,8 @@ std::string why_not_whole(const std::vector<const observation*>& parts) {
 }
 
 observation joined(std::vector<const observation*> parts) {
-  std::sort(parts.begin(), parts.end(),
-            [](const observation* a, const observation* b) { return which_part(*a) < which_part(*b); });
+  std::ranges::sort(
+      parts, [](const observation* a, const observation* b) { return which_part(*a) < which_part(*b); });
   observation whole;
   whole.ended = outcome::completed;
   whole.exit_code = parts.front()->exit_code;
@@ -98,7 +96,7 @@ observation joined(std::vector<const observation*> parts) {
     for (const call_record& row : o->calls) {
       if (!fails_nothing(row))
         whole.calls.push_back(row);
-      else if (std::none_of(clean.begin(), clean.end(), [&](const call_record& known) {
+      else if (std::ranges::none_of(clean, [&](const call_record& known) {
                  return known.what == row.what && known.swept == row.swept;
                }))
         clean.push_back(row);
@@ -106,7 +104,7 @@ observation joined(std::vector<const observation*> parts) {
     for (const measurement& m : o->measurements)
       if (m.name != part_of_sweep && m.name != rows_per_second) add(whole.measurements, m);
     for (const note& n : o->notes)
-      if (std::find(whole.notes.begin(), whole.notes.end(), n) == whole.notes.end()) whole.notes.push_back(n);
+      if (std::ranges::find(whole.notes, n) == whole.notes.end()) whole.notes.push_back(n);
     whole.library_log.insert(whole.library_log.end(), o->library_log.begin(), o->library_log.end());
     whole.stdout_text += o->stdout_text;
     whole.stderr_text += o->stderr_text;

@@ -296,8 +296,8 @@ std::map<std::string, std::vector<swept_operation>> operations_in(std::span<cons
         for (const auto& [part, seen] : best->second) {
           o.driver_calls = measured(*seen.what, clean_calls);
           o.unstable_sites = measured(*seen.what, unstable_sites);
-          std::copy_if(seen.what->calls.begin(), seen.what->calls.end(), std::back_inserter(o.rows),
-                       [](const call_record& call) { return call.swept.has_value(); });
+          std::ranges::copy_if(seen.what->calls, std::back_inserter(o.rows),
+                               [](const call_record& call) { return call.swept.has_value(); });
         }
         if (!whole(*best))
           o.depth += fmt::format(", {} of {} parts", best->second.size(), best->first.second);

@@ -29,9 +29,7 @@ double seconds_of(const arm_result& a) {
 
 /// Arms of one stack may come from several runs.
 std::uint64_t seed_of(const record& r, const arm_result& a) {
-  const auto latest = std::ranges::max_element(
-      a.runs,
-      [](const run_of_trials& one, const run_of_trials& other) { return one.started < other.started; });
+  const auto latest = std::ranges::max_element(a.runs, {}, &run_of_trials::started);
   return latest == a.runs.end() ? r.seed : latest->seed;
 }
 

@@ -216,8 +216,7 @@ TEST(json_input, bytes_that_are_no_utf8_are_refused_in_a_clean_message) {
   const auto message = parse_refusal("[\n\"\xff\"]");
   EXPECT_EQ(message.substr(0, 10), "x.json:2: ");
   EXPECT_NE(message.find("ill-formed UTF-8"), std::string::npos) << message;
-  EXPECT_TRUE(std::all_of(message.begin(), message.end(), [](char c) { return c >= ' ' && c <= '~'; }))
-      << message;
+  EXPECT_TRUE(std::ranges::all_of(message, [](char c) { return c >= ' ' && c <= '~'; })) << message;
 }
 
 TEST(json_input, nesting_is_bounded_at_64_levels) {

@@ -189,9 +189,8 @@ TEST(explain, ranks_what_the_machine_meets_before_what_it_does_not) {
                                             {"environment.hidden_devices", "none is left"},
                                             {"environment.no_such_case", "another thing"}};
   const auto place = [](const explanation& e) {
-    const auto at = std::find_if(e.causes.begin(), e.causes.end(), [](const ranked_cause& c) {
-      return c.what->id == "environment_other.no_device";
-    });
+    const auto at = std::ranges::find_if(
+        e.causes, [](const ranked_cause& c) { return c.what->id == "environment_other.no_device"; });
     return at - e.causes.begin();
   };
   const auto without = all.of(failure), with = all.of(failure, hidden);
@@ -219,7 +218,7 @@ TEST(explain, gives_at_most_three_causes_of_different_classes) {
   const auto e = knowing(records()).of("cublasCreate: CUBLAS_STATUS_NOT_INITIALIZED");
   EXPECT_THAT(e.causes, SizeIs(3));
   auto names = classes(e);
-  std::sort(names.begin(), names.end());
+  std::ranges::sort(names);
   EXPECT_EQ(std::unique(names.begin(), names.end()), names.end());
 }
 
@@ -391,9 +390,8 @@ TEST(explain, names_what_helped_in_the_framework_of_the_log_first) {
   const std::string failure = "CUBLAS_STATUS_NOT_INITIALIZED when calling `cublasCreate(handle)`\n";
   const auto in = [&](const std::string& log) {
     const auto e = all.of(log + failure);
-    const auto at = std::find_if(e.causes.begin(), e.causes.end(), [](const ranked_cause& c) {
-      return c.what->id == "index_out_of_range.assertion";
-    });
+    const auto at = std::ranges::find_if(
+        e.causes, [](const ranked_cause& c) { return c.what->id == "index_out_of_range.assertion"; });
     return at == e.causes.end() || at->clears.empty() ? std::string()
                                                       : at->reproduce + ": " + at->clears[0].words;
   };

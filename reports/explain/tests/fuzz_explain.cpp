@@ -50,8 +50,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (!e.failure && (!e.causes.empty() || e.process.state == "lost")) std::abort();
   if (e.failure && e.not_understood) std::abort();
   const std::string all = printed(e);
-  if (std::any_of(all.begin(), all.end(), [](char c) { return c != '\n' && (c < 0x20 || c > 0x7e); }))
-    std::abort();
+  if (std::ranges::any_of(all, [](char c) { return c != '\n' && (c < 0x20 || c > 0x7e); })) std::abort();
   if (printed(explained(text, 7)) != all) std::abort();
   return 0;
 }

@@ -260,8 +260,7 @@ TEST_F(files_of_releases_file, is_read_as_ranges_of_releases) {
                       << R"({"release":"13.5.1.27","library":"cublas","runpath":"$ORIGIN","build_id":"b"})"
                       << '\n';
   const auto histories = file_histories(files_of_releases(file));
-  const auto path = std::find_if(histories.begin(), histories.end(),
-                                 [](const file_history& h) { return h.name == "cublas: search path"; });
+  const auto path = std::ranges::find(histories, "cublas: search path", &file_history::name);
   ASSERT_NE(path, histories.end());
   ASSERT_THAT(path->ranges, SizeIs(2));
   EXPECT_EQ(path->ranges[0].first, "13.1.0.3");

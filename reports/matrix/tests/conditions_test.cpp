@@ -94,8 +94,7 @@ TEST(conditions, name_a_cell_that_is_alone_with_its_outcome) {
   const auto rules = rules_for(all, {.preferred = preferred});
   EXPECT_THAT(describe(rules, "cell"),
               ElementsAre("A where cold: 17 cells", "else B: 18 cells", "SIGSEGV of op3.cold.16 alone"));
-  const auto lonely =
-      std::find_if(all.begin(), all.end(), [](const example& e) { return e.outcome == "SIGSEGV"; });
+  const auto lonely = std::ranges::find(all, "SIGSEGV", &example::outcome);
   EXPECT_EQ(rule_of(rules, *lonely)->alone, "op3.cold.16");
   EXPECT_THAT(lines_of(cells([](int, auto s, auto) { return s; }, 0)), IsEmpty());
 }
@@ -194,7 +193,7 @@ TEST(conditions, put_every_cell_in_one_rule_whatever_the_order) {
       expected.insert(e.name);
       const rule* const held = rule_of(rules, e);
       ASSERT_NE(held, nullptr);
-      const bool covered = std::count(held->covers.begin(), held->covers.end(), e.name) == 1;
+      const bool covered = std::ranges::count(held->covers, e.name) == 1;
       EXPECT_EQ(covered, held->outcome == e.outcome) << e.name;
     }
     EXPECT_EQ(named, expected);

@@ -74,8 +74,7 @@ TEST(failures_file, of_this_project_holds_every_family) {
   std::map<std::string, int> of_family;
   for (const auto& f : load_failures(CUFAULT_FAILURES_FILE)) {
     ++of_family[f.id.substr(0, f.id.rfind('-'))];
-    EXPECT_TRUE(std::all_of(f.text.begin(), f.text.end(), [](char c) { return c >= ' ' && c <= '~'; }))
-        << f.id;
+    EXPECT_TRUE(std::ranges::all_of(f.text, [](char c) { return c >= ' ' && c <= '~'; })) << f.id;
   }
   EXPECT_EQ(of_family, (std::map<std::string, int>{{"F-ARG", 14},
                                                    {"F-CAP", 10},

@@ -83,13 +83,13 @@ TEST_F(parts_of_a_sweep, keep_each_row_in_which_nothing_failed_where_these_diffe
 TEST_F(parts_of_a_sweep, compare_equal_to_the_sweep_in_one_run_which_has_another_order_of_rows) {
   const observation parts = joined({&first, &second, &third});
   observation whole = parts;
-  std::reverse(whole.calls.begin(), whole.calls.end());
+  std::ranges::reverse(whole.calls);
   EXPECT_EQ(signature_of(whole), signature_of(parts));
   whole.calls.pop_back();
   EXPECT_NE(signature_of(whole), signature_of(parts));
   for (call_record& c : whole.calls) c.swept.reset();
   observation reversed = whole;
-  std::reverse(reversed.calls.begin(), reversed.calls.end());
+  std::ranges::reverse(reversed.calls);
   EXPECT_NE(signature_of(reversed), signature_of(whole)) << "the order of other calls is compared";
 }
 

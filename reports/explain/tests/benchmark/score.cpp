@@ -68,8 +68,8 @@ program_logs logs_of_programs(const fs::path& programs, const fs::path& folder, 
     const std::string name = p.at("name").string(), cause = p.has("cause") ? p.at("cause").string() : "";
     const auto file = [&](const char* kind) { return folder / (name + kind + ".txt"); };
     if (!fs::exists(file(""))) continue;
-    if (!cause.empty() && std::none_of(known.causes.begin(), known.causes.end(),
-                                       [&](const known_cause& c) { return c.id == cause; }))
+    if (!cause.empty() &&
+        std::ranges::none_of(known.causes, [&](const known_cause& c) { return c.id == cause; }))
       throw std::runtime_error(fmt::format("{}: {}: no cause {}", programs.string(), name, cause));
     all.plain.push_back({name, cause, read_text(file(""))});
     if (!fs::exists(file(".logged"))) continue;
