@@ -9,7 +9,6 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -152,28 +151,6 @@ fs::path made_folder(std::string_view prefix) {
   return name;
 }
 
-// Of folders that are locked while somebody needs them.
-constexpr mode_t kept_while_locked = S_IRWXU | S_ISVTX;
-
-/// Owns nothing where the folder has another mode, or is another's.
-unique_fd owner_of(const fs::path& folder, mode_t mode) {
-  unique_fd owner(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  struct stat is {};
-  if (!owner || fstat(owner.get(), &is) != 0 || is.st_uid != geteuid() || is.st_mode != (S_IFDIR | mode) ||
-      flock(owner.get(), LOCK_EX | LOCK_NB) != 0)
-    return {};
-  return owner;
-}
-
-void remove_abandoned(const fs::path& in) {
-  std::error_code none;
-  for (fs::directory_iterator at(in, none), end; !none && at != end; at.increment(none)) {
-    if (!at->path().filename().string().starts_with("cufault-")) continue;
-    if (const unique_fd owner = owner_of(at->path(), kept_while_locked))
-      remove_tree(AT_FDCWD, at->path().c_str());
-  }
-}
-
 }  // namespace
 
 signal_cleanup::signal_cleanup(const std::function<fs::path()>& make) : process_(getpid()) {
@@ -192,11 +169,7 @@ signal_cleanup::~signal_cleanup() {
     }
 }
 
-temporary_folder::temporary_folder(std::string_view prefix)
-    : made_([&] { return made_folder(prefix); }), owner_(owner_of(path(), S_IRWXU)) {
-  if (owner_) static_cast<void>(fchmod(owner_.get(), kept_while_locked));
-  remove_abandoned(path().parent_path());
-}
+temporary_folder::temporary_folder(std::string_view prefix) : made_([&] { return made_folder(prefix); }) {}
 
 temporary_folder::~temporary_folder() {
   remove_folder(path());

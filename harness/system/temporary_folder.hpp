@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "harness/system/unique_fd.hpp"
-
 #include <filesystem>
 #include <functional>
 #include <string_view>
@@ -29,7 +27,7 @@ class signal_cleanup {
 };
 
 /// A new folder under TMPDIR whose name begins with PREFIX. Removed with its contents at the end or by a signal, whatever its permissions.
-/// Throws std::system_error with TMPDIR if it cannot be made: absent, not writable, full. Removes those of its kind whose process was killed.
+/// Throws std::system_error with TMPDIR if it cannot be made: absent, not writable, full.
 class temporary_folder {
  public:
   explicit temporary_folder(std::string_view prefix);
@@ -40,7 +38,6 @@ class temporary_folder {
 
  private:
   const signal_cleanup made_;
-  const unique_fd owner_;  ///< locked while a process has it that made the folder, or came of that by a fork
 };
 
 /// Removes a folder and its contents, whatever their permissions.

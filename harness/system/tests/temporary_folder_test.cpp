@@ -6,8 +6,6 @@
 
 #include <gtest/gtest.h>
 
-#include <fcntl.h>
-#include <sys/file.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -110,34 +108,6 @@ TEST_F(temporary, folder_outlives_a_signal_that_is_ignored_or_another_process_s)
   });
   EXPECT_EQ(status, 0);
   EXPECT_TRUE(fs::is_empty(in));
-}
-
-TEST_F(temporary, folder_of_a_process_that_was_killed_is_removed_at_the_next_start) {
-  for (const char* others : {"cufault-result", "cufault-mine"}) {
-    fs::create_directory(in / others);
-    fs::permissions(in / others,
-                    fs::perms::owner_all | (others[8] == 'm' ? fs::perms::sticky_bit : fs::perms::none));
-  }
-  std::ofstream(in / "cufault-file") << "of others";
-  const int mine = open((in / "cufault-mine").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  EXPECT_EQ(flock(mine, LOCK_EX), 0);
-  const int status = end_of([&] {
-    const temporary_folder folder("cufault-test-");
-    fill(folder.path());
-    raise(SIGKILL);
-  });
-  EXPECT_EQ(WTERMSIG(status), SIGKILL);
-  const auto left = [&] { return std::distance(fs::directory_iterator(in), fs::directory_iterator()); };
-  EXPECT_EQ(left(), 4);
-  const auto next = [&] {
-    const temporary_folder first("cufault-test-"), second("cufault-test-");
-    if (!fs::is_directory(first.path())) _exit(1);
-  };
-  EXPECT_EQ(end_of(next), 0);
-  EXPECT_EQ(left(), 3) << "what is locked, or is none of ours, stays";
-  close(mine);
-  EXPECT_EQ(end_of(next), 0);
-  EXPECT_EQ(left(), 2);
 }
 
 TEST_F(temporary, folder_that_somebody_fills_meanwhile_is_still_removed) {
