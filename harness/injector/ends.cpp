@@ -19,8 +19,8 @@
 namespace cufault::injector {
 namespace {
 
-/// Each function that starts a program by words in an array: what it returns, its name and parameters, the environment that it gives, and
-/// its arguments.
+/// Each function that starts a program, but those that take words one by one: what it returns, its name and parameters, the environment that
+/// it gives, and its arguments.
 #define CUFAULT_EACH_START(START)                                                                         \
   START(int, execve, (const char* file, char* const* words, char* const* variables) noexcept, variables,  \
         file, words, variables)                                                                           \

@@ -80,7 +80,7 @@ struct channel {
   std::array<unsigned long long, 2> output{};
 };
 
-/// What forked processes would share. "": files, devices, the channel, and the pipes of output, which each child has its own of. All others
+/// What forked processes would share. "": files, devices, the channel, and the pipes of output: each child gets pipes of its own. All others
 /// are the program's: a sweep passes none that it inherited from a shell or a CI.
 const char* shared_kind(const descriptor& file, const channel& from) {
   const mode_t type = file.is.st_mode & S_IFMT;

@@ -15,7 +15,7 @@ namespace cufault {
 /// Runs `work` in a forked process, which dies with this one and ends with exit code 0. Throws std::system_error.
 pid_t fork_child(const std::function<void()>& work);
 
-/// Of words that outlive it, as exec takes them.
+/// As exec takes them. The words must outlive it.
 std::vector<char*> pointers_to(const std::vector<std::string>& words);
 
 /// Starts this program again. `descriptors`: descriptors of this process and their numbers in the child. Throws std::system_error.

@@ -467,7 +467,3 @@ def main(asked_for: asked.Asked) -> int:
     said = [lines[0], f"{file}: {tried(file, call, bool(program.data)) if asked_for.options['run'] else 'not run'}"]
     print(json.dumps({"lines": said, "arm": arm_of(program, lines) if asked_for.options["arm"] else ""}))
     return 0
-
-
-if __name__ == "__main__":
-    asked.run(main)

@@ -522,7 +522,3 @@ def ctl(asked_for: Asked) -> int:
 
 def main(asked_for: Asked) -> int:
     return ctl(asked_for) if asked_for.command == "ctl" else processes.in_child(lambda stop: drill(asked_for, stop))
-
-
-if __name__ == "__main__":
-    asked.run(main)

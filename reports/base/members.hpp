@@ -12,7 +12,7 @@
 #define CUFAULT_STATED(...) NLOHMANN_JSON_EXPAND(NLOHMANN_JSON_PASTE(CUFAULT_STATED_MEMBER, __VA_ARGS__))
 /// Members that are left out where they are as in a new struct.
 #define CUFAULT_OTHERS(...) NLOHMANN_JSON_EXPAND(NLOHMANN_JSON_PASTE(CUFAULT_OTHER_MEMBER, __VA_ARGS__))
-/// Behind the type one or both of these. In the type's namespace.
+/// What follows the type is one of these, or both. Stands in the type's namespace.
 #define CUFAULT_MEMBERS(type, ...)              \
   template <class Fields>                       \
   void describe_fields(type& of, Fields& f) {   \

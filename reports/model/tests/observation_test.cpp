@@ -229,6 +229,12 @@ TEST(observation, a_long_loop_of_equal_calls_is_no_table) {
   EXPECT_EQ(describe(signature_of(loop)), "cublasCreate: CUBLAS_STATUS_SUCCESS x50; context usable");
 }
 
+TEST(observation, differs_in_whether_a_remedy_was_applied) {
+  const auto without = signature_of(trial({success})), with = signature_of(trial({success}, {success}));
+  EXPECT_EQ(differing_steps(without, with).back(), "the remedy: not applied → applied");
+  EXPECT_EQ(differing_steps(with, without).back(), "the remedy: applied → not applied");
+}
+
 TEST(observation, of_many_steps_that_differ_tells_five) {
   const auto many = [](const char* s) {
     auto o = trial({s, s, s, s, s, s, s});
