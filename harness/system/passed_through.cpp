@@ -5,6 +5,8 @@
 #include "harness/system/child.hpp"
 #include "harness/system/unique_fd.hpp"
 
+#include <fmt/format.h>
+
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/ioctl.h>
