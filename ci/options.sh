@@ -27,7 +27,7 @@ check() { # WHAT COMMAND...
     echo "$me: $1"
   else
     echo "$me: not so: $1" >&2
-    tail -n 40 "$work/said" >&2
+    cat "$work/said" >&2
     failed=1
   fi
 }

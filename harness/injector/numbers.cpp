@@ -181,7 +181,7 @@ bounds bounds_of(const product& of) {
   const double largest = is_half(result)     ? most_half
                          : result.bytes == 8 ? std::numeric_limits<double>::max()
                                              : static_cast<double>(std::numeric_limits<float>::max());
-  // Of k sums. Each may cut off in place of rounding, hence four units of FP32. The reference errs as FP64 does.
+  // Each of the k sums errs by up to four units of FP32, since it may cut off in place of rounding. The reference errs as FP64 does.
   const auto steps = static_cast<double>(of.k + 4);
   constexpr double half = 0x1p-11, single = 0x1p-22, twice = 0x1p-51;
   switch (of.compute_type) {

@@ -237,6 +237,18 @@ TEST(allowances, need_a_reason_a_day_and_a_change_that_can_be_allowed) {
   EXPECT_THROW(allowances_from(json_cursor{parse_json("a.json", R"({"allowances": []})")}), input_error);
 }
 
+/// "259 as before, 55 CHANGED, 16 not asked for".
+std::string counts_of(const comparison& all) {
+  std::string text = std::to_string(same_in(all)) + " as before";
+  for (const verdict v : {verdict::changed, verdict::gone, verdict::worsened, verdict::remedy_broken,
+                          verdict::absent, verdict::unresolved, verdict::unrecorded}) {
+    const auto count = std::count_if(all.arms.begin(), all.arms.end(),
+                                     [&](const compared_arm& a) { return a.found.v == v; });
+    if (count > 0) text += ", " + std::to_string(count) + " " + to_string(v);
+  }
+  return text + ", " + std::to_string(all.not_asked) + " not asked for";
+}
+
 TEST(gate, takes_an_allowance_that_calls_undefined_behaviour_worsened) {
   record before, now;
   before.cases = {{.name = "x.a", .arms = {arm(arm_kind::fault, {trial({success})})}}};
@@ -251,6 +263,26 @@ TEST(gate, takes_an_allowance_that_calls_undefined_behaviour_worsened) {
       EXPECT_EQ(all.arms[0].allowed_by.has_value(), undefined || what == verdict::worsened);
     }
   }
+}
+
+TEST(gate, of_committed_records_tells_versions_of_cublas_apart) {
+  const std::filesystem::path recorded{CUFAULT_RECORDED};
+  const auto gate = [&](const char* before, const char* after) {
+    return compare(load_record(recorded / before), load_record(recorded / after), {.today = "2026-11-22"});
+  };
+  const char* const last = "h200-580.159.04-cublas-13.10.0-other-12.0.1";
+  EXPECT_EQ(counts_of(gate("h200-580.159.04-cublas-12.0.1-other-13.10.0", last)),
+            "230 as before, 50 CHANGED, 4 GONE, 19 NEW, 2 not asked for");
+  const auto upgrade = gate("h200-580.159.04-cublas-12.4.5", "h200-580.159.04-cublas-12.8.4");
+  EXPECT_EQ(counts_of(upgrade), "527 as before, 32 CHANGED, 2 GONE, 26 NEW, 2078 not asked for");
+  EXPECT_EQ(exit_code(exit_reasons(upgrade)), 1);
+  std::vector<std::string> gone;
+  for (const auto& a : upgrade.arms)
+    if (a.found.v == verdict::gone) gone.push_back(a.case_name + "/" + a.arm);
+  EXPECT_THAT(gone,
+              ElementsAre("capture.workspace/per_thread_stream", "numbers.reduced_precision/as_proposed"));
+  EXPECT_EQ(upgrade.stacks[0].name, "files of the libraries");  // one has none
+  EXPECT_EQ(upgrade.stacks[1].name, "cublas");
 }
 
 TEST(gate, of_every_committed_stack_with_itself_finds_nothing_changed) {
