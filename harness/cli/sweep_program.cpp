@@ -321,14 +321,23 @@ class sweep {
       const auto run_anew = [&] {
         return row_of(command_.run(rules, wanted.name(), timeout_, scratch, stop));
       };
-      if (!forked || asked["compares"]) anew = run_anew();
-      // A program that does not do the same each time, or not beside the one that is forked, says nothing of forks.
+      const bool compares = asked["compares"],
+                 is_finding = asked["first"] && forked && wants_repeating(forked->came_to);
+      if (!forked || compares || is_finding) anew = run_anew();
       if (forked && anew && !same_result(*forked, *anew)) {
-        command_.end_forks();
-        const row before = *std::exchange(anew, run_anew());
-        if (same_result(before, *anew))
-          differs = fmt::format("{} came to {} ({}) in a forked process, and to {} ({}) anew", wanted.name(),
-                                name_of(forked->came_to), forked->ended, name_of(anew->came_to), anew->ended);
+        if (!compares) {
+          anew.reset();  // it is told by runs that are started anew, alone
+        } else {
+          // A program that does not do the same each time, or not beside the one that is forked, says nothing of forks.
+          const auto again = command_.run_forked(rules, wanted.name(), timeout_, scratch, stop);
+          const bool forks_agree = again && same_result(row_of(*again), *forked);
+          command_.end_forks();
+          const row before = *std::exchange(anew, run_anew());
+          if (forks_agree && same_result(before, *anew))
+            differs =
+                fmt::format("{} came to {} ({}) in a forked process, and to {} ({}) anew", wanted.name(),
+                            name_of(forked->came_to), forked->ended, name_of(anew->came_to), anew->ended);
+        }
       }
       row& found = anew ? *anew : *forked;
       found.forked = !anew;
@@ -352,13 +361,14 @@ class sweep {
     return r;
   }
 
-  void ask(std::size_t lane, const planned_call& call, bool forks, bool compares) {
+  void ask(std::size_t lane, const planned_call& call, bool forks, bool compares, bool first) {
     row wanted;
     wanted.site = sites_[call.site].site;
     wanted.ordinal = call.ordinal;
     wanted.code = call.code;
     wanted.then = call.then;
-    const nlohmann::json beside{{"site", call.site}, {"forks", forks}, {"compares", compares}};
+    const nlohmann::json beside{
+        {"site", call.site}, {"forks", forks}, {"compares", compares}, {"first", first}};
     workers().ask(lane, beside.dump() + '\n' + line_of(wanted, asked_.command));
   }
 
@@ -380,8 +390,8 @@ class sweep {
     return {answer->lane, read_row(std::string_view(answer->text).substr(end + 1))};
   }
 
-  row run_alone(const planned_call& call) {
-    ask(workers().idle().value(), call, false, false);
+  row run_alone(const planned_call& call, bool forks) {
+    ask(workers().idle().value(), call, forks && totals_.anew.empty(), false, false);
     return next_row().second;
   }
 
@@ -404,7 +414,7 @@ class sweep {
       while (to_repeat.empty() && !to_run.empty() && !is_out_of_time()) {
         const auto lane = workers().idle();
         if (!lane) break;
-        ask(*lane, to_run.front(), totals_.anew.empty(), asked_runs_++ % one_compared_of == 0);
+        ask(*lane, to_run.front(), totals_.anew.empty(), asked_runs_++ % one_compared_of == 0, true);
         running[*lane] = to_run.front();
         to_run.pop_front();
       }
@@ -436,12 +446,13 @@ class sweep {
     const bool only_files =
         r.came_to == outcome::leaked && r.left.processes == 0 && !r.left.shared_memory.empty();
     if (only_files) {
-      r = run_alone(call);
+      r = run_alone(call, false);
       if (!wants_repeating(r.came_to)) return r;
     }
     row alone;
-    for (int i = 0; i < repetitions; ++i) r.repeats.push_back((alone = run_alone(call)).came_to);
-    // Three of three runs, alone and started anew, come to another end: runs beside it, or the fork, were the cause.
+    // One that came to the same started anew may be forked again.
+    for (int i = 0; i < repetitions; ++i) r.repeats.push_back((alone = run_alone(call, !r.forked)).came_to);
+    // Three of three runs, alone, come to another end: runs beside it, or the fork, were the cause.
     if ((jobs_ > 1 || r.forked) && r.came_to != alone.came_to &&
         std::ranges::count(r.repeats, alone.came_to) == repetitions)
       r.acceptable = alone.acceptable;

@@ -188,6 +188,23 @@ def names_in(body: bytes) -> list[str]:
     return []
 
 
+def values_in(body: bytes) -> dict[str, str]:
+    """Of a JSON object, by their paths; a list of numbers or strings is one value."""
+    found: dict[str, str] = {}
+
+    def add(path: str, told: Any) -> None:
+        inner = [*told.items()] if isinstance(told, dict) else [*enumerate(told)] if isinstance(told, list) and told and isinstance(told[0], dict) else []
+        for name, each in inner:
+            add(f"{path}.{name}" if path else str(name), each)
+        if not inner:
+            found[path] = json.dumps(told)
+
+    with contextlib.suppress(RecursionError):
+        if names_in(body):
+            add("", json.loads(body))
+    return found
+
+
 def difference(was: bytes, now: bytes) -> str:
     at = next((i for i, (a, b) in enumerate(zip(was, now)) if a != b), min(len(was), len(now)))
     is_now, was_then = (one_line(each[max(0, at - 20) : at + 40].decode(errors="replace")) for each in (now, was))
@@ -215,6 +232,7 @@ class Drill:
         self.ranks = self.drawn_ranks()
         check(asked_for, [{**rule, "pid": 1} for rule in self.rules] + self.preset.later, scratch)
         self.seen: dict[str, Any] = {"processes": [], "timeline": []}
+        self.steady, self.differs, self.last = dict[str, str](), "", b""
         self.pids: list[int] = []
         self.began, self.read_to, self.is_ready, self.last_line = time.monotonic(), 0, threading.Event(), b""
         self.users: dict[int, None] = {}  # processes that called the driver, in their order
@@ -357,9 +375,29 @@ class Drill:
             processes.wait(self.stop, WARM if answers else PAUSE)
         if "after" in self.options:
             processes.wait(self.stop, float(self.options["after"]))
-        self.is_exact = "answer" not in self.options and len({answer.body for answer in answers}) == 1
-        self.right, self.names = answers[0].body, [names_in(answer.body) for answer in answers]
-        self.seen.update(ready_s=self.since(), answers="pattern" if "answer" in self.options else "equal" if self.is_exact else "vary")
+        self.seen["ready_s"] = self.since()
+        self.right, self.is_exact, self.names, self.steady = answers[0].body, True, [names_in(answers[0].body)], values_in(answers[0].body)
+        for answer in answers:
+            self.learn(answer.body)
+
+    def learn(self, body: bytes) -> None:
+        """From an answer without a fault: what a right one may be."""
+        self.is_exact = self.is_exact and body == self.right
+        self.names.append(names_in(body))
+        now = values_in(body)
+        self.steady = {path: value for path, value in self.steady.items() if now.get(path) == value}
+        self.seen["answers"] = "pattern" if "answer" in self.options else "equal" if self.is_exact else "vary"
+
+    def is_as_before(self, body: bytes) -> bool:
+        """`differs` tells what is not."""
+        if self.seen["answers"] == "pattern":
+            changed, is_right = None, bool(self.wanted.search(body))
+        else:
+            now = values_in(body)
+            changed = next((path for path, value in self.steady.items() if now.get(path, value) != value), None)
+            is_right = body == self.right if self.is_exact else changed is None and names_in(body) in self.names
+        self.differs = "" if is_right else f"{changed} is {one_line(now[changed])} in place of {one_line(self.steady[changed])}" if changed else difference(self.right, body)
+        return is_right
 
     def refuse_end(self, living: list[int], before: str) -> None:
         if not living:
@@ -396,8 +434,7 @@ class Drill:
         answer = self.ask()
         kind = "none"
         if answer.good:
-            as_before = answer.body == self.right if self.is_exact else self.wanted.search(answer.body) and ("answer" in self.options or names_in(answer.body) in self.names)
-            kind, self.differs = ("right", "") if as_before else ("wrong", difference(self.right, answer.body))
+            kind, self.last = "right" if self.is_as_before(answer.body) else "wrong", answer.body
         health = fetch(self.health, None, self.of_probe, self.stop) if self.health else None
         now = {"answer": kind, "probe": answer.said, **({"health": health.said} if health else {})}
         if not self.seen["timeline"] or {name: self.seen["timeline"][-1].get(name) for name in now} != now:
@@ -416,8 +453,8 @@ class Drill:
                 self.seen["exit"] = {"how": ended if self.leads else self.exit_of(self.pids[0]), "s": round(now - began, 2)}
             if kind == "wrong" and self.struck:
                 return "wrong answers", f"HTTP 2xx, and {self.differs}"
-            if kind == "wrong" and self.is_exact:  # by itself: a time that changes seldom
-                self.is_exact, self.seen["answers"] = False, "vary"
+            if kind == "wrong":  # by itself: a time that changes seldom
+                self.learn(self.last)
             probes, failed = (probes + 1, failed + (kind == "none")) if self.struck else (0, 0)
             is_right = bool(kind == "right" and healthy and self.struck)
             right_since = (right_since or now) if is_right else 0.0
@@ -428,7 +465,8 @@ class Drill:
             if is_right and now - right_since >= settled:
                 if not self.works():
                     raise Refused("the answers are right, and no call that works on a GPU succeeds: they come from a cache, or from the CPU; ask --probe what needs the GPU")
-                return "recovers", f"right answers for {now - right_since:.1f} s"
+                compared = f"; compared: status, names and {text.plural(len(self.steady), 'value')} of their JSON" if self.seen["answers"] == "vary" else ""
+                return "recovers", f"right answers for {now - right_since:.1f} s{compared}"
             if now >= began + limit and not is_right:  # a right answer at the end is no recovery yet: it has to last
                 break
             processes.wait(self.stop, PAUSE)
@@ -437,7 +475,7 @@ class Drill:
         if "exit" in self.seen and kind != "right":
             return "ends", f"{self.seen['exit']['how']} after {self.seen['exit']['s']:.1f} s; {text.plural(len(living), 'process')} stayed"
         if not healthy:
-            return "says so", f"alive, and {self.health} answers {self.seen['timeline'][-1]['health']}"
+            return "says so", f"alive, but {self.health}: {self.seen['timeline'][-1]['health']}"
         says = f"{self.health} answers {self.seen['timeline'][-1]['health']}" if self.health else "there is no --health"
         return "zombie", f"after {limit:g} s it lives, {says}, and {failed} of {text.plural(probes, 'probe')} failed, the last: {self.seen['timeline'][-1]['probe']}"
 

@@ -157,6 +157,13 @@ class Guard:
     def pytest_configure_node(self, node: Any) -> None:
         if self._folder is not None and node.config.getoption("dist") != "each":
             node.workerinput[_WORKER] = self._folder.name
+            send = node.sendcommand
+
+            def send_if_open(name: str, **words: Any) -> None:
+                with contextlib.suppress(OSError):  # a worker that has ended itself, of which xdist hears next
+                    send(name, **words)
+
+            node.sendcommand = send_if_open
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_handlecrashitem(self, crashitem: str, report: Any, sched: Any) -> None:

@@ -9,12 +9,14 @@ import signal
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from xml.etree import ElementTree
 
 import pytest
 
 import cufault
 from cufault._context import _MADE, LOST
+from cufault._guard import Guard
 from test_pytest_plugin import running, wait_for
 
 # What tests do to the fake driver; `ran` keeps in which process each test ran.
@@ -513,3 +515,12 @@ def test_the_codes_are_those_that_explain_calls_sticky() -> None:
     codes = re.search(r"lost\{([\d, ]+)\}", header)
     assert codes is not None and {int(code) for code in codes[1].split(",")} == LOST
     assert all(f'"{function}"' in header for pair in _MADE.values() for function in pair)
+
+
+def test_a_worker_that_has_ended_is_sent_nothing(pytestconfig: pytest.Config) -> None:
+    def send(name: str, indices: "list[int]") -> None:
+        raise OSError(f"cannot send {name} {indices}")
+
+    node = SimpleNamespace(sendcommand=send, config=pytestconfig, workerinput={})
+    Guard(pytestconfig, each=False, reports=None, items=None).pytest_configure_node(node)
+    node.sendcommand("runtests", indices=[1])
