@@ -321,23 +321,19 @@ class sweep {
       const auto run_anew = [&] {
         return row_of(command_.run(rules, wanted.name(), timeout_, scratch, stop));
       };
-      const bool compares = asked["compares"],
-                 is_finding = asked["first"] && forked && wants_repeating(forked->came_to);
-      if (!forked || compares || is_finding) anew = run_anew();
+      if (!forked || asked["compares"])
+        anew = run_anew();
+      else if (!asked["alone"] && wants_repeating(forked->came_to))
+        forked->repeats = {run_anew().came_to};
+      // A program that does not do the same each time, or not beside the one that is forked, says nothing of forks.
       if (forked && anew && !same_result(*forked, *anew)) {
-        if (!compares) {
-          anew.reset();  // it is told by runs that are started anew, alone
-        } else {
-          // A program that does not do the same each time, or not beside the one that is forked, says nothing of forks.
-          const auto again = command_.run_forked(rules, wanted.name(), timeout_, scratch, stop);
-          const bool forks_agree = again && same_result(row_of(*again), *forked);
-          command_.end_forks();
-          const row before = *std::exchange(anew, run_anew());
-          if (forks_agree && same_result(before, *anew))
-            differs =
-                fmt::format("{} came to {} ({}) in a forked process, and to {} ({}) anew", wanted.name(),
-                            name_of(forked->came_to), forked->ended, name_of(anew->came_to), anew->ended);
-        }
+        const auto again = command_.run_forked(rules, wanted.name(), timeout_, scratch, stop);
+        const bool forks_agree = again && same_result(row_of(*again), *forked);
+        command_.end_forks();
+        const row before = *std::exchange(anew, run_anew());
+        if (forks_agree && same_result(before, *anew))
+          differs = fmt::format("{} came to {} ({}) in a forked process, and to {} ({}) anew", wanted.name(),
+                                name_of(forked->came_to), forked->ended, name_of(anew->came_to), anew->ended);
       }
       row& found = anew ? *anew : *forked;
       found.forked = !anew;
@@ -361,14 +357,14 @@ class sweep {
     return r;
   }
 
-  void ask(std::size_t lane, const planned_call& call, bool forks, bool compares, bool first) {
+  void ask(std::size_t lane, const planned_call& call, bool forks, bool compares, bool alone = false) {
     row wanted;
     wanted.site = sites_[call.site].site;
     wanted.ordinal = call.ordinal;
     wanted.code = call.code;
     wanted.then = call.then;
     const nlohmann::json beside{
-        {"site", call.site}, {"forks", forks}, {"compares", compares}, {"first", first}};
+        {"site", call.site}, {"forks", forks}, {"compares", compares}, {"alone", alone}};
     workers().ask(lane, beside.dump() + '\n' + line_of(wanted, asked_.command));
   }
 
@@ -391,7 +387,7 @@ class sweep {
   }
 
   row run_alone(const planned_call& call, bool forks) {
-    ask(workers().idle().value(), call, forks && totals_.anew.empty(), false, false);
+    ask(workers().idle().value(), call, forks && totals_.anew.empty(), false, true);
     return next_row().second;
   }
 
@@ -414,7 +410,7 @@ class sweep {
       while (to_repeat.empty() && !to_run.empty() && !is_out_of_time()) {
         const auto lane = workers().idle();
         if (!lane) break;
-        ask(*lane, to_run.front(), totals_.anew.empty(), asked_runs_++ % one_compared_of == 0, true);
+        ask(*lane, to_run.front(), totals_.anew.empty(), asked_runs_++ % one_compared_of == 0);
         running[*lane] = to_run.front();
         to_run.pop_front();
       }
@@ -450,9 +446,9 @@ class sweep {
       if (!wants_repeating(r.came_to)) return r;
     }
     row alone;
-    // One that came to the same started anew may be forked again.
-    for (int i = 0; i < repetitions; ++i) r.repeats.push_back((alone = run_alone(call, !r.forked)).came_to);
-    // Three of three runs, alone, come to another end: runs beside it, or the fork, were the cause.
+    const bool is_as_anew = !r.repeats.empty() && r.repeats.front() == r.came_to;
+    while (r.repeats.size() < repetitions) r.repeats.push_back((alone = run_alone(call, is_as_anew)).came_to);
+    // Three of three runs come to another end: runs beside it, or the fork, were the cause.
     if ((jobs_ > 1 || r.forked) && r.came_to != alone.came_to &&
         std::ranges::count(r.repeats, alone.came_to) == repetitions)
       r.acceptable = alone.acceptable;
@@ -495,8 +491,8 @@ class sweep {
     fmt::print(std::cout, "{:<12} {}, call {}: {}; {}, {:.2f} s{}{}\n", name_of(r.came_to), place_of(r.site),
                r.ordinal, r.code, r.ended, r.seconds, r.acceptable ? "" : "; NOT ACCEPTABLE",
                r.repeats.empty()   ? ""
-               : r.is_repeatable() ? "; 3 of 3 alone"
-                                   : fmt::format("; NOT REPEATABLE, alone {}", words_of(r.repeats)));
+               : r.is_repeatable() ? "; 3 of 3 again"
+                                   : fmt::format("; NOT REPEATABLE, again {}", words_of(r.repeats)));
     const auto tell = [](std::string_view what, const std::string& text) {
       if (!text.empty()) fmt::print(std::cout, "             {}{}\n", what, one_line(text));
     };

@@ -198,7 +198,7 @@ void serve_forks() {
       return;
     }
     for (const int file : asked.output) close(file);
-    const std::string answer = fmt::format("{}", child);
+    const std::string answer = fmt::format("{}", child > 0 ? child : -errno);
     send(from.number, answer.data(), answer.size(), MSG_NOSIGNAL);
   }
   end_process();

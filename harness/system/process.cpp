@@ -621,7 +621,7 @@ std::optional<process_result> forking_process::run(const std::string& request, m
   if (!s.hears_a_message(start, timeout, stop)) return {};
   const int child = std::atoi(s.said.c_str());
   if (child <= 0) {
-    s.why_not = "it cannot fork";
+    s.why_not = fmt::format("it cannot fork: {}", std::strerror(-child));
     s.tree.reset();
     return {};
   }

@@ -271,7 +271,9 @@ class Drill:
         self.put(self.in_effect)
         deadline = time.monotonic() + SETTLED
         while not self.worked and time.monotonic() < deadline:
-            self.ask()
+            answer = self.ask()
+            if answer.good and not self.struck and names_in(answer.body) in self.names:
+                self.learn(answer.body)
             processes.wait(self.stop, PAUSE)  # a process takes the rules within it
             self.read_log()
         return self.worked
@@ -393,10 +395,10 @@ class Drill:
         if self.seen["answers"] == "pattern":
             changed, is_right = None, bool(self.wanted.search(body))
         else:
-            now = values_in(body)
-            changed = next((path for path, value in self.steady.items() if now.get(path, value) != value), None)
-            is_right = body == self.right if self.is_exact else changed is None and names_in(body) in self.names
-        self.differs = "" if is_right else f"{changed} is {one_line(now[changed])} in place of {one_line(self.steady[changed])}" if changed else difference(self.right, body)
+            now, has_names = values_in(body), names_in(body) in self.names
+            changed = next((path for path, value in self.steady.items() if has_names and now.get(path) != value), None)
+            is_right = body == self.right if self.is_exact else changed is None and has_names
+        self.differs = "" if is_right else f"{changed} is {one_line(now.get(changed, 'absent'))} in place of {one_line(self.steady[changed])}" if changed else difference(self.right, body)
         return is_right
 
     def refuse_end(self, living: list[int], before: str) -> None:
@@ -452,8 +454,8 @@ class Drill:
             if ended and "exit" not in self.seen and (self.leads or not living):
                 self.seen["exit"] = {"how": ended if self.leads else self.exit_of(self.pids[0]), "s": round(now - began, 2)}
             if kind == "wrong" and self.struck:
-                return "wrong answers", f"HTTP 2xx, and {self.differs}"
-            if kind == "wrong":  # by itself: a time that changes seldom
+                return "wrong answers", f"HTTP 2xx, and {self.differs}{'; --answer says what is right' if self.seen['answers'] == 'vary' else ''}"
+            if kind == "wrong" and names_in(self.last) in self.names:  # by itself: a time that changes seldom
                 self.learn(self.last)
             probes, failed = (probes + 1, failed + (kind == "none")) if self.struck else (0, 0)
             is_right = bool(kind == "right" and healthy and self.struck)
@@ -465,7 +467,7 @@ class Drill:
             if is_right and now - right_since >= settled:
                 if not self.works():
                     raise Refused("the answers are right, and no call that works on a GPU succeeds: they come from a cache, or from the CPU; ask --probe what needs the GPU")
-                compared = f"; compared: status, names and {text.plural(len(self.steady), 'value')} of their JSON" if self.seen["answers"] == "vary" else ""
+                compared = f"; compared: status{f', names and {len(self.steady)} values of their JSON' if self.names[0] else ''}" if self.seen["answers"] == "vary" else ""
                 return "recovers", f"right answers for {now - right_since:.1f} s{compared}"
             if now >= began + limit and not is_right:  # a right answer at the end is no recovery yet: it has to last
                 break
@@ -475,7 +477,7 @@ class Drill:
         if "exit" in self.seen and kind != "right":
             return "ends", f"{self.seen['exit']['how']} after {self.seen['exit']['s']:.1f} s; {text.plural(len(living), 'process')} stayed"
         if not healthy:
-            return "says so", f"alive, but {self.health}: {self.seen['timeline'][-1]['health']}"
+            return "says so", f"alive; --health ({self.health}): {self.seen['timeline'][-1]['health']}"
         says = f"{self.health} answers {self.seen['timeline'][-1]['health']}" if self.health else "there is no --health"
         return "zombie", f"after {limit:g} s it lives, {says}, and {failed} of {text.plural(probes, 'probe')} failed, the last: {self.seen['timeline'][-1]['probe']}"
 

@@ -41,20 +41,21 @@ class sweep_forks : public sweep_program {
 
 // ---- what is forked does what is started anew ----
 
-TEST_F(sweep_forks, rows_are_forked_and_findings_and_one_in_ten_are_compared) {
+TEST_F(sweep_forks, rows_are_forked_and_one_in_ten_is_compared) {
   const swept seen = sweep({"--depth", "every"}, {"report", "swallow", "crash"});
   EXPECT_EQ(seen.process.exit_code, 1) << seen.process.stderr_text;
   const json end = seen.of("end").at(0);
   const std::size_t rows = seen.of("row").size();
-  EXPECT_EQ(rows, 16U);
-  EXPECT_EQ(end["compared"], 6)
-      << "the first, the eleventh, and five that crash, of which one is the eleventh";
-  EXPECT_EQ(end["forked"], 10);
+  EXPECT_GT(rows, 10U);
+  EXPECT_EQ(end["compared"], (rows + 9) / 10);
+  EXPECT_EQ(end["forked"], rows - (rows + 9) / 10);
   EXPECT_FALSE(end.contains("anew"));
   const swept anew = sweep({"--depth", "every", "--anew"}, {"report", "swallow", "crash"});
   EXPECT_EQ(anew.of("end").at(0)["forked"], 0);
   EXPECT_EQ(anew.of("end").at(0)["anew"], "--anew");
   EXPECT_EQ(seen.outcomes(), anew.outcomes());
+  const swept wide = sweep({"--depth", "every", "-j", "3"}, {"report", "swallow", "crash"});
+  EXPECT_THAT(wide.outcomes(), testing::UnorderedElementsAreArray(seen.outcomes()));
   EXPECT_THAT(cufault({}, {swept_program, "report", "swallow"}).stdout_text,
               HasSubstr("1 of 2 rows ran in forked processes, 1 in both ways"));
 }
@@ -102,9 +103,7 @@ TEST_F(sweep_forks, a_timer_that_was_set_before_the_fork_goes_on_in_each_child) 
   const swept seen = sweep({"--timeout", "20s"}, {"alarm", "report", "hang"});
   EXPECT_THAT(seen.outcomes(), UnorderedElementsAre("cuInit reported", "cuCtxGetCurrent crashed"));
   EXPECT_EQ(seen.of("row").at(1)["ended"], "SIGALRM");
-  EXPECT_EQ(seen.of("row").at(1)["repeats"], json({"crashed", "crashed", "crashed"}))
-      << "in forked processes";
-  EXPECT_EQ(forked(seen.of("end").at(0)), 0) << "both are compared";
+  EXPECT_EQ(forked(seen.of("end").at(0)), 1);
 }
 
 TEST_F(sweep_forks, a_lock_of_the_process_that_waits_is_not_taken_for_a_difference) {

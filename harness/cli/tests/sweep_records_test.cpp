@@ -77,7 +77,7 @@ TEST_F(sweep_program, a_file_of_one_name_is_left_by_each_run_that_writes_it) {
   };
   for (const auto& seen : {sweep_it(), sweep_it()}) {
     EXPECT_EQ(seen.exit_code, 1);
-    EXPECT_THAT(seen.stdout_text, HasSubstr("NOT ACCEPTABLE; 3 of 3 alone"));
+    EXPECT_THAT(seen.stdout_text, HasSubstr("NOT ACCEPTABLE; 3 of 3 again"));
     EXPECT_THAT(seen.stdout_text, HasSubstr("left in /dev/shm: " + file.filename().string()));
   }
   fs::remove(file);

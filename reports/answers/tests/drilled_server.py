@@ -19,6 +19,7 @@ What cufault drill is tried on: /work and all else multiplies on the GPU and ans
   varies      each answer is another
   clock       the answer has the second
   json        the answer is JSON with a number of its own, and an error is JSON with status 200
+  empty       that has the names of an answer
   breaks      ends within an answer
   caches      /work is computed once
   beats       multiplies by itself, too, ten times a second
@@ -97,13 +98,13 @@ def serve(port, does):
                     said = f'{gpu.product()}'
                 kept.append(said)
                 said += (f' {next(numbers)}' if 'varies' in does else '') + (f' {int(time.time())}' if 'clock' in does else '')
-                return 200, f'{{"text": {said}, "id": {next(numbers)}}}' if 'json' in does else said
+                return 200, f'{{"choices": [{{"text": {said}}}], "id": {next(numbers)}}}' if 'json' in does else said
             except RuntimeError as error:
                 if 'breaks' in does:
                     self.wfile.write(b'HTTP/1.0 200 OK\r\nContent-Length: 100\r\n\r\n4')
                     os._exit(3)
                 if 'json' in does and 'exits' not in does:
-                    return 200, '{"error": "the GPU failed"}'
+                    return 200, f'{{"choices": [], "id": {next(numbers)}}}' if 'empty' in does else '{"error": "the GPU failed"}'
                 print(error, file=sys.stderr, flush=True)
                 if 'exits' in does:
                     os._exit(3)
