@@ -47,7 +47,7 @@ void add_drill(command_line& line) {
       "ends: its first process ended. recovers: right answers for 5 s, or for a third of --expect-exit if "
       "that is less. says so: --health is not 2xx. zombie: it lives, --health is 2xx or there is none, and "
       "probes fail. wrong answers: 2xx, and another answer than before; where answers differ without a "
-      "fault, other names in their JSON, or another value where none had changed before.\n"
+      "fault, other names in their JSON, or another value of a name that had not changed.\n"
       "Exit codes: 0 it ends, recovers or says so; 1 zombie or wrong answers; 2 it could not be drilled: "
       "wrong use, never ready, nothing failed, or answers without a GPU; 130 interrupted.",
       [&line, example](const CLI::App& app) {

@@ -446,8 +446,9 @@ class sweep {
       if (!wants_repeating(r.came_to)) return r;
     }
     row alone;
-    const bool is_as_anew = !r.repeats.empty() && r.repeats.front() == r.came_to;
-    while (r.repeats.size() < repetitions) r.repeats.push_back((alone = run_alone(call, is_as_anew)).came_to);
+    const bool agreed_anew = !r.repeats.empty() && r.repeats.front() == r.came_to;
+    while (r.repeats.size() < repetitions)
+      r.repeats.push_back((alone = run_alone(call, agreed_anew)).came_to);
     // Three of three runs come to another end: runs beside it, or the fork, were the cause.
     if ((jobs_ > 1 || r.forked) && r.came_to != alone.came_to &&
         std::ranges::count(r.repeats, alone.came_to) == repetitions)

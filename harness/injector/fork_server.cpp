@@ -148,11 +148,12 @@ bool receive(const channel& from, request& asked) {
   return true;
 }
 
-/// A child of the process that started this one; 0 in the child. Not by fork(): a recursive mutex that this thread holds in this call, of the
+/// A child of the process that started this one; 0 in the child, -errno where it fails. Not by fork(): a recursive mutex that this thread holds in this call, of the
 /// CUDA runtime or the loader, is its own in the child only while the C library believes in the same thread ID; and handlers of
 /// pthread_atfork are not to run, of which PyTorch's says that CUDA cannot be used any more.
 pid_t fork_sibling() {
-  return static_cast<pid_t>(syscall(SYS_clone, CLONE_PARENT | SIGCHLD, nullptr, nullptr, nullptr, nullptr));
+  const long child = syscall(SYS_clone, CLONE_PARENT | SIGCHLD, nullptr, nullptr, nullptr, nullptr);
+  return static_cast<pid_t>(child < 0 ? -errno : child);
 }
 
 void become(const request& asked, const channel& from) {
@@ -198,7 +199,7 @@ void serve_forks() {
       return;
     }
     for (const int file : asked.output) close(file);
-    const std::string answer = fmt::format("{}", child > 0 ? child : -errno);
+    const std::string answer = fmt::format("{}", child);
     send(from.number, answer.data(), answer.size(), MSG_NOSIGNAL);
   }
   end_process();

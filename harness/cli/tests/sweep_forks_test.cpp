@@ -121,6 +121,19 @@ TEST_F(sweep_forks, what_only_forked_processes_do_is_acceptable_where_three_that
   EXPECT_EQ(seen.process.exit_code, 0);
 }
 
+TEST_F(sweep_forks, what_one_forked_process_does_and_another_does_not_is_no_difference) {
+  const json end = sweep({"-j", "1"}, {"crash_once", "report"}, true).of("end").at(0);
+  EXPECT_EQ(end["compared"], 1) << "the row that crashed once";
+  EXPECT_EQ(forked(end), 1);
+}
+
+TEST_F(sweep_forks, a_crash_that_came_anew_is_forked_from_then_on) {
+  const swept seen = sweep({"-j", "1"}, {"report", "crash"}, true);
+  EXPECT_EQ(seen.of("row").at(1)["repeats"], json({"crashed", "crashed", "crashed"}));
+  EXPECT_EQ(fs::file_size(folder / "runs"), 5U)
+      << "two clean runs, one that forks, one compared, one of the crash";
+}
+
 TEST_F(sweep_forks, rows_that_were_forked_are_run_again_where_forks_differ) {
   const swept seen =
       sweep({"-j", "1", "--depth", "every"}, {"note_process", "report", "swallow", "tell", "handle_badly"});

@@ -46,6 +46,7 @@ class sweep_program : public testing::Test {
     std::map<std::string, std::string> all{{"TMPDIR", folder / "temporary"}};
     if (counts_runs) {
       fs::remove(folder / "runs");
+      fs::remove(folder / "runs.crashed");
       all["SWEPT_RUNS"] = folder / "runs";
     }
     return all;

@@ -112,6 +112,14 @@ int number_of_run() {
   return number;
 }
 
+/// In the first of all processes, also of those that are forked, in which the call fails.
+void crashes_once() {
+  char file[4096];
+  std::snprintf(file, sizeof file, "%s.crashed", std::getenv("SWEPT_RUNS"));
+  int version = 0;
+  if (cuDriverGetVersion(&version) != 0 && open(file, O_CREAT | O_EXCL | O_WRONLY, 0600) >= 0) raise(SIGSEGV);
+}
+
 void version_so_often(int times) {
   int version = 0;
   for (int i = 0; i < times; ++i) cuDriverGetVersion(&version);
@@ -274,10 +282,7 @@ int main(int count, char** words) {
     if (is("warn")) warns();
     if (is("swallow")) swallows();
     if (is("crash")) crashes();
-    if (is("crash_once")) {
-      int version = 0;
-      if (cuDriverGetVersion(&version) != 0 && run == 3) raise(SIGSEGV);
-    }
+    if (is("crash_once")) crashes_once();
     if (is("hang")) hangs();
     if (is("print")) prints();
     if (is("leak_memory")) leaks_memory();
