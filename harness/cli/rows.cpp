@@ -124,7 +124,7 @@ int print_rows(const rows_arguments& arguments) {
     write_nature(to, nature_and_injection_in(records));
   }
   if (arguments.only.empty()) write_pages(to, records, load_lexicon(explain_folder()), costs);
-  if (is_wanted("claims")) write_claims(to, judge_claims(load_claims(claims_file()), records), costs);
+  if (is_wanted("claims")) write_claims(to, judge_claims(load_claims(claims_file()), records, costs));
   if (!is_wanted("arms")) return 0;
   // The build's table is the same for every user, wherever the records lie.
   const bool own = arguments.records == records_to_read{default_recorded()};

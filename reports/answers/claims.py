@@ -26,26 +26,6 @@ def as_text(claims: list[Row], evidence: dict[str, list[Row]]) -> list[list[str]
     return rows
 
 
-def by_word(evidence: list[Row], letters: dict[str, str]) -> list[str]:
-    """ "confirmed by memory.leak/this, that; memory.more/other (a, b)": a line for each word and set of stacks, natural ones first. Beside a remedy:
-    what it costs on the first of its stacks where that was measured."""
-    stacks: dict[tuple[str, str], dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
-    made_up: dict[tuple[str, str], bool] = {}
-    costs: dict[tuple[str, str], str] = {}
-    for e in evidence:
-        name = (e["case_name"], e["arm"])
-        made_up[name] = bool(e["made_up"])
-        if e["cost"]:
-            costs.setdefault(name, f" [{e['cost']}]")
-        stacks[name][e["says"]].add(letters[e["stack"]])
-    lines: dict[tuple[bool, str, tuple[str, ...]], dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
-    for name in sorted(stacks):
-        for says, on in stacks[name].items():
-            lines[made_up[name], says, tuple(sorted(on))][name[0]].append(name[1] + costs.get(name, ""))
-    return [f"{'made up: ' if made else ''}{says} by {'; '.join(f'{case}/' + ', '.join(arms) for case, arms in names.items())} ({', '.join(on)})"
-            for (made, says, on), names in sorted(lines.items(), key=lambda line: line[0])]
-
-
 def as_json(claims: list[Row], evidence: dict[str, list[Row]]) -> dict[str, object]:
     def of(claim: Row) -> dict[str, object]:
         said = [{"arm": e["arm"], "case": e["case_name"], **({"made_up": True} if e["made_up"] else {}), "says": e["says"], "stack": e["stack"], "why": e["why"]}
@@ -73,7 +53,7 @@ def main(asked_for: asked.Asked) -> int:
         if letters:
             asked_for.out.print()
         head.append("arms behind the verdict")
-        rows = [[c["claim"], c["kind"], c["verdict"], c["text"], "\n".join(by_word(evidence[c["claim"]], letters)) or c["untestable"] or ""] for c in claims]
+        rows = [[c["claim"], c["kind"], c["verdict"], c["text"], c["arms"]] for c in claims]
     for line in text.table_lines(head, rows, asked_for.markdown):
         asked_for.out.print(line)
     counts = ", ".join(f"{count} {word}" for word, count in sorted(Counter(c["verdict"] for c in claims).items()))

@@ -75,6 +75,11 @@ std::string did_you_mean(std::string_view asked, const Names& names) {
   return nearest.empty() ? nearest : "; did you mean " + nearest + "?";
 }
 
+/// Of a stack: "a", and behind "z" "s26".
+inline std::string letter_of(std::size_t index) {
+  return index < 26 ? std::string(1, static_cast<char>('a' + index)) : "s" + std::to_string(index);
+}
+
 /// FNV-1a of 32 bits, as eight digits.
 inline std::string hash_of(std::string_view text) {
   std::uint32_t hash = 0x811c9dc5;

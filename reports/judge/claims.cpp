@@ -3,8 +3,8 @@
 #include "reports/judge/claims.hpp"
 
 #include "reports/base/json_fields.hpp"
+#include "reports/base/words.hpp"
 #include "reports/judge/judge.hpp"
-#include "reports/judge/remedy_outcome.hpp"
 #include "reports/model/frameworks.hpp"
 
 #include <fmt/format.h>
@@ -16,6 +16,7 @@
 #include <optional>
 #include <set>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 namespace cufault {
@@ -204,6 +205,31 @@ std::string outcome_of(const claim& what, const std::vector<claim_evidence>& evi
   return disputed && natural != "partly" ? "partly (made up)" : natural;
 }
 
+std::string arms_of(const claim_verdict& v, const std::map<std::string, std::string>& letters) {
+  if (v.evidence.empty()) return v.what.untestable;
+  std::map<std::tuple<bool, std::string, std::string, std::string>, std::set<std::string>> stacks_of;
+  std::map<std::string, std::string> costs;
+  for (const auto& e : v.evidence) {
+    stacks_of[{e.made_up, e.says, e.case_name, e.arm}].insert(letters.at(e.stack));
+    if (!e.cost.empty()) costs.emplace(join_key(e.case_name, e.arm), fmt::format(" [{}]", e.cost));
+  }
+  std::map<std::tuple<bool, std::string, std::set<std::string>>, std::pair<std::string, std::string>> lines;
+  for (const auto& [key, stacks] : stacks_of) {
+    const auto& [made_up, says, case_name, arm] = key;
+    auto& [last_case, arms] = lines[{made_up, says, stacks}];
+    arms += last_case == case_name ? ", " : (arms.empty() ? "" : "; ") + case_name + "/";
+    arms += arm + costs[join_key(case_name, arm)];
+    last_case = case_name;
+  }
+  std::string all;
+  for (const auto& [key, line] : lines) {
+    const auto& [made_up, says, stacks] = key;
+    all += fmt::format("{}{}{} by {} ({})", all.empty() ? "" : "\n", made_up ? "made up: " : "", says,
+                       line.second, fmt::join(stacks, ", "));
+  }
+  return all;
+}
+
 /// Such a case shares its GPU with other processes, whatever it measures.
 bool controls_and_twins_only(const case_result& c) {
   return std::ranges::all_of(c.arms, [](const arm_result& arm) {
@@ -253,7 +279,8 @@ bool control_unresolved(const case_result& c) {
   });
 }
 
-std::vector<claim_verdict> judge_claims(const std::vector<claim>& claims, std::span<const record> records) {
+std::vector<claim_verdict> judge_claims(const std::vector<claim>& claims, std::span<const record> records,
+                                        const cost_notes& costs) {
   std::vector<claim_verdict> verdicts;
   for (const auto& what : claims) {
     claim_verdict v{.what = what, .verdict = {}, .evidence = {}};
@@ -264,14 +291,13 @@ std::vector<claim_verdict> judge_claims(const std::vector<claim>& claims, std::s
         for (const auto& arm : c.arms) {
           if (!arm.counterpart_of.empty()) continue;  // its natural arm speaks
           if (auto said = says_of(what, c, arm)) {
-            const auto tried = remedy_outcome_of(c, arm);
             claim_evidence e{.case_name = c.name,
                              .arm = arm.name,
                              .stack = stack_label(r),
                              .says = std::move(said->first),
                              .why = std::move(said->second),
                              .made_up = is_made_up(arm),
-                             .clears = tried && tried->cleared};
+                             .cost = cost_beside(costs, stack_label(r), c, arm)};
             // The same stack recorded twice says a thing once.
             if (std::ranges::find(v.evidence, e) == v.evidence.end()) v.evidence.push_back(std::move(e));
           }
@@ -282,7 +308,18 @@ std::vector<claim_verdict> judge_claims(const std::vector<claim>& claims, std::s
     v.verdict = outcome_of(what, v.evidence);
     verdicts.push_back(std::move(v));
   }
+  const auto letters = letters_of(verdicts);
+  for (auto& v : verdicts) v.arms = arms_of(v, letters);
   return verdicts;
+}
+
+std::map<std::string, std::string> letters_of(const std::vector<claim_verdict>& verdicts) {
+  std::map<std::string, std::string> letters;
+  for (const auto& v : verdicts)
+    for (const auto& e : v.evidence) letters.emplace(e.stack, "");
+  std::size_t index = 0;
+  for (auto& [stack, letter] : letters) letter = letter_of(index++);
+  return letters;
 }
 
 }  // namespace cufault

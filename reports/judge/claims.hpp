@@ -3,9 +3,11 @@
 #pragma once
 
 #include "reports/judge/claim_rules.hpp"
+#include "reports/judge/cost.hpp"
 #include "reports/model/record.hpp"
 
 #include <filesystem>
+#include <map>
 #include <span>
 #include <string>
 #include <vector>
@@ -42,7 +44,7 @@ struct claim_evidence {
   std::string says;                   ///< "confirmed", "other status", "refuted", "partly" or "cut off"
   std::string why;                    ///< signature, or what decided a rule, in one line
   bool made_up = false;               ///< the arm's fault is injected or a stand-in
-  bool clears = false;                ///< the arm is of a remedy or dead end, and it cleared its fault
+  std::string cost{};  ///< of a remedy that cleared its fault, where that was measured on the stack
   friend bool operator==(const claim_evidence&, const claim_evidence&) = default;
 };
 
@@ -52,6 +54,9 @@ struct claim_verdict {
   /// where only made-up evidence says so
   std::string verdict;
   std::vector<claim_evidence> evidence;  ///< natural first
+  /// "confirmed by memory.leak/this, that; memory.more/other (a, b)": a line for each word and set of stacks, natural ones first. Beside a
+  /// remedy: what it costs on the first of its stacks where that was measured. Without evidence: why it is untestable.
+  std::string arms{};
 };
 
 /// Judges each claim from the arms of the given records: by the claim's rules alone where one is about the arm (all statements of its
@@ -71,7 +76,11 @@ struct claim_verdict {
 /// anything, and the verdict says so; of a remedy or dead end they also dispute what natural arms agree on: "partly (made up)". A remedy
 /// against a fault arm in which nothing failed says nothing. A claim marked untestable stays so.
 /// One that awaits a framework does so, beside what other arms already show, until an arm of one says something.
-std::vector<claim_verdict> judge_claims(const std::vector<claim>& claims, std::span<const record> records);
+std::vector<claim_verdict> judge_claims(const std::vector<claim>& claims, std::span<const record> records,
+                                        const cost_notes& costs = {});
+
+/// The stacks of all evidence, each with the letter by which claim_verdict::arms has it: names in every cell are too wide to read.
+std::map<std::string, std::string> letters_of(const std::vector<claim_verdict>& verdicts);
 
 /// Whether a control arm of it is unresolved: then nothing that its other arms saw proves anything.
 bool control_unresolved(const case_result& c);

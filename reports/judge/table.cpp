@@ -415,7 +415,7 @@ void write_costs(row_writer& to, std::span<const cost_record> records) {
   }
 }
 
-void write_claims(row_writer& to, const std::vector<claim_verdict>& verdicts, const cost_notes& costs) {
+void write_claims(row_writer& to, const std::vector<claim_verdict>& verdicts) {
   to.begin("claims", "a claim of a source document",
            {{"claim", "its identifier"},
             {"kind", "failure, remedy, dead_end or statement"},
@@ -425,10 +425,11 @@ void write_claims(row_writer& to, const std::vector<claim_verdict>& verdicts, co
             {"call", "of a failure: the documented call"},
             {"untestable", "why nothing in it can be run"},
             {"awaits", "what alone can tell"},
-            {"source", "where its document is from"}});
-  for (const auto& [what, verdict, evidence] : verdicts)
+            {"source", "where its document is from"},
+            {"arms", "those behind the verdict, by what they say; each stack has a letter"}});
+  for (const auto& [what, verdict, evidence, arms] : verdicts)
     to.row({what.id, to_string(what.kind), what.text, verdict, or_null(what.status), or_null(what.call),
-            or_null(what.untestable), or_null(what.awaits), or_null(what.source)});
+            or_null(what.untestable), or_null(what.awaits), or_null(what.source), arms});
   to.begin("claim_evidence", "what an arm says of a claim, natural ones first",
            {{"claim", "of the table claims"},
             {"case_name", "the case"},
@@ -440,9 +441,7 @@ void write_claims(row_writer& to, const std::vector<claim_verdict>& verdicts, co
             {"cost", "of a remedy that cleared its fault, where that was measured on the stack"}});
   for (const claim_verdict& v : verdicts)
     for (const claim_evidence& e : v.evidence)
-      to.row({v.what.id, e.case_name, e.arm, e.stack, e.says, e.why, int{e.made_up},
-              e.clears ? or_null(note_of(costs, e.stack, remedy_of_arm(join_key(e.case_name, e.arm))))
-                       : json()});
+      to.row({v.what.id, e.case_name, e.arm, e.stack, e.says, e.why, int{e.made_up}, or_null(e.cost)});
 }
 
 }  // namespace cufault

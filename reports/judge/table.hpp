@@ -48,6 +48,6 @@ void write_arms(row_writer& to, std::span<const record> judged, const cost_notes
 /// The tables cost_runs, cost_works and cost_remedies.
 void write_costs(row_writer& to, std::span<const cost_record> records);
 /// The tables claims and claim_evidence.
-void write_claims(row_writer& to, const std::vector<claim_verdict>& verdicts, const cost_notes& costs);
+void write_claims(row_writer& to, const std::vector<claim_verdict>& verdicts);
 
 }  // namespace cufault

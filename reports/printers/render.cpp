@@ -15,10 +15,8 @@
 #include <cstddef>
 #include <map>
 #include <ostream>
-#include <set>
 #include <span>
 #include <string_view>
-#include <tuple>
 #include <utility>
 
 namespace cufault {
@@ -94,83 +92,12 @@ void print_verdicts(std::ostream& out, const record& r, table_style style, const
   out << fmt::format("{}: {}\n", plural(arms_in_all, "arm"), fmt::join(counts, ", "));
 }
 
-namespace {
-
-/// The stacks of all evidence, each with a letter for it: a table that names them in every cell is too wide to read.
-std::map<std::string, std::string> letters_of(const std::vector<claim_verdict>& verdicts) {
-  std::map<std::string, std::string> letters;
-  for (const auto& v : verdicts)
-    for (const auto& e : v.evidence) letters.emplace(e.stack, "");
-  std::size_t index = 0;
-  for (auto& [stack, letter] : letters) letter = letter_of(index++);
-  return letters;
-}
-
-/// "2 confirmed, 1 untested": each word once.
 std::string counted_words(const std::vector<std::string>& words) {
   std::map<std::string, std::size_t> counts;
   for (const std::string& word : words) ++counts[word];
   std::vector<std::string> parts;
   for (const auto& [word, count] : counts) parts.push_back(fmt::format("{} {}", count, word));
   return fmt::format("{}", fmt::join(parts, ", "));
-}
-
-std::string cost_of(const claim_evidence& e, const cost_notes& costs) {
-  return e.clears ? note_of(costs, e.stack, remedy_of_arm(join_key(e.case_name, e.arm))) : std::string();
-}
-
-/// "confirmed by memory.leak/this, that; memory.more/other (a, b)": a line for each word and set of stacks, natural ones first. Beside a
-/// remedy: what it costs on the first of its stacks where that was measured.
-std::vector<std::string> evidence_by_word(const std::vector<claim_evidence>& evidence,
-                                          const std::map<std::string, std::string>& letters,
-                                          const cost_notes& costs) {
-  struct of_arm {
-    bool made_up = false;
-    std::string cost{};
-    std::map<std::string, std::set<std::string>> stacks{};  // by what they say
-  };
-  std::map<std::pair<std::string, std::string>, of_arm> arms_of;
-  for (const auto& e : evidence) {
-    of_arm& arm = arms_of[{e.case_name, e.arm}];
-    arm.made_up = e.made_up;
-    if (const std::string cost = cost_of(e, costs); arm.cost.empty() && !cost.empty())
-      arm.cost = fmt::format(" [{}]", cost);
-    arm.stacks[e.says].insert(letters.at(e.stack));
-  }
-  std::map<std::tuple<bool, std::string, std::set<std::string>>,
-           std::map<std::string, std::vector<std::string>>>
-      lines_of;
-  for (const auto& [name, arm] : arms_of)
-    for (const auto& [says, stacks] : arm.stacks)
-      lines_of[{arm.made_up, says, stacks}][name.first].push_back(name.second + arm.cost);
-  std::vector<std::string> lines;
-  for (const auto& [key, cases] : lines_of) {
-    const auto& [made_up, says, stacks] = key;
-    std::vector<std::string> names;
-    for (const auto& [case_name, arms] : cases)
-      names.push_back(fmt::format("{}/{}", case_name, fmt::join(arms, ", ")));
-    lines.push_back(fmt::format("{}{} by {} ({})", made_up ? "made up: " : "", says, fmt::join(names, "; "),
-                                fmt::join(stacks, ", ")));
-  }
-  return lines;
-}
-
-}  // namespace
-
-claims_in_table table_of_claims(const std::vector<claim_verdict>& verdicts, const cost_notes& costs) {
-  claims_in_table all{.head = {"claim", "kind", "verdict", "what it says", "arms behind the verdict"}};
-  const auto letters = letters_of(verdicts);
-  for (const auto& [stack, letter] : letters) all.stacks.push_back(fmt::format("{}: {}", letter, stack));
-  std::vector<std::string> words;
-  for (const auto& v : verdicts) {
-    words.push_back(v.verdict);
-    const auto evidence = evidence_by_word(v.evidence, letters, costs);
-    all.rows.push_back({v.what.id, to_string(v.what.kind), v.verdict, v.what.text,
-                        evidence.empty() ? v.what.untestable : fmt::format("{}", fmt::join(evidence, "\n"))});
-  }
-  all.counts =
-      fmt::format("{}: {}", plural(verdicts.size(), "claim"), words.empty() ? "none" : counted_words(words));
-  return all;
 }
 
 void print_counterparts(std::ostream& out, const std::vector<counterpart_comparison>& counterparts,

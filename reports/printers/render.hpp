@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "reports/judge/claims.hpp"
 #include "reports/judge/cost.hpp"
 #include "reports/judge/counterparts.hpp"
 #include "reports/model/record.hpp"
@@ -10,6 +9,7 @@
 
 #include <iosfwd>
 #include <string>
+#include <vector>
 
 namespace cufault {
 
@@ -20,15 +20,8 @@ namespace cufault {
 void print_verdicts(std::ostream& out, const record& r, table_style style, const cost_notes& costs = {},
                     bool brief = false);
 
-/// Claims with their verdict and the arms behind it, natural ones first; beside remedies that clear: what they cost. `cufault claims` prints the
-/// same (reports/answers/claims.py).
-struct claims_in_table {
-  std::vector<std::string> stacks{};  ///< "a: STACK": the letters that rows name them by
-  table_row head{};
-  std::vector<table_row> rows{};
-  std::string counts{};
-};
-claims_in_table table_of_claims(const std::vector<claim_verdict>& verdicts, const cost_notes& costs = {});
+/// "2 confirmed, 1 untested": each word once.
+std::string counted_words(const std::vector<std::string>& words);
 
 /// Injected counterparts beside their natural arms: whether they agree, on which stack, and if not, where they differ.
 void print_counterparts(std::ostream& out, const std::vector<counterpart_comparison>& counterparts,

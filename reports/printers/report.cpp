@@ -3,6 +3,7 @@
 #include "reports/printers/report.hpp"
 
 #include "reports/base/json_input.hpp"
+#include "reports/base/words.hpp"
 #include "reports/judge/comparison.hpp"
 #include "reports/judge/judge.hpp"
 #include "reports/judge/library_files.hpp"
@@ -290,12 +291,19 @@ report report_builder::result(const baselines& recorded, const std::vector<claim
        .tables = std::move(atlas)},
       {.id = "claims", .title = "Claims", .otherwise = "No claims were given."}};
   if (!claims.empty()) {
-    claims_in_table judged = table_of_claims(judge_claims(claims, merged), costs);
+    const auto verdicts = judge_claims(claims, merged, costs);
     report_part& part = all.parts.back();
     part.before = "What documents say, judged by these records. The letters are of this section.";
-    part.list = std::move(judged.stacks);
-    part.tables = {{{}, std::move(judged.head), std::move(judged.rows)}};
-    part.after = std::move(judged.counts);
+    for (const auto& [stack, letter] : letters_of(verdicts))
+      part.list.push_back(fmt::format("{}: {}", letter, stack));
+    auto& table = part.tables.emplace_back();  // as `cufault claims` prints it (reports/answers/claims.py)
+    table.head = {"claim", "kind", "verdict", "what it says", "arms behind the verdict"};
+    std::vector<std::string> words;
+    for (const claim_verdict& v : verdicts) {
+      words.push_back(v.verdict);
+      table.rows.push_back({v.what.id, to_string(v.what.kind), v.verdict, v.what.text, v.arms});
+    }
+    part.after = fmt::format("{}: {}", plural(verdicts.size(), "claim"), counted_words(words));
   }
   return all;
 }

@@ -300,10 +300,6 @@ void limited_output::last(std::string_view text, paint how) {
   out_ << (markdown() ? '\n' + shown(text) : painted(shown(text), how, terminal_of(out_))) << '\n';
 }
 
-std::string letter_of(std::size_t index) {
-  return index < 26 ? std::string(1, static_cast<char>('a' + index)) : fmt::format("s{}", index);
-}
-
 std::string csv_field(std::string_view text) {
   if (text.find_first_of(",\"\r\n") == text.npos) return std::string(text);
   std::string quoted = "\"";

@@ -96,7 +96,6 @@ class limited_output {
   std::size_t written_ = 0;
 };
 
-std::string letter_of(std::size_t index);                      ///< of a stack: "a", and behind "z" "s26"
 std::string csv_field(std::string_view text);                  ///< quoted where RFC 4180 asks for it
 std::string plural(std::size_t count, std::string_view noun);  ///< "1 arm", "2 arms", "2 processes"
 

@@ -26,14 +26,6 @@ std::vector<claim_rule> rules() {
       R"({"arms": ["*/*"], "holds": {"measurement": "holds", "op": "=", "value": 1}, "why": ["figure"]})"))};
 }
 
-claim failure_claim() {
-  return {.id = "S0-5",
-          .kind = claim_kind::failure,
-          .text = "too little memory",
-          .status = internal,
-          .call = "cublasCreate"};
-}
-
 claim ruled(claim what) {
   what.rules = rules();
   return what;
@@ -44,9 +36,9 @@ claim claim_of(claim_kind kind) {
   return kind == claim_kind::statement ? ruled(what) : what;
 }
 
-const claim of_failure = failure_claim(), of_any_failure = claim_of(claim_kind::failure),
-            of_remedy = claim_of(claim_kind::remedy), of_dead_end = claim_of(claim_kind::dead_end),
-            of_fact = claim_of(claim_kind::statement);
+const claim of_failure{.id = "S0-5", .text = "too little memory", .status = internal, .call = "cublasCreate"};
+const claim of_any_failure = claim_of(claim_kind::failure), of_remedy = claim_of(claim_kind::remedy),
+            of_dead_end = claim_of(claim_kind::dead_end), of_fact = claim_of(claim_kind::statement);
 
 arm_result testing(arm_kind kind, std::vector<observation> trials, std::string name = "arm") {
   auto a = arm(kind, std::move(trials), std::move(name));
@@ -127,6 +119,7 @@ TEST(claims, that_are_untestable_stay_so) {
   auto what = of_fact;
   what.untestable = "the address of a page";
   EXPECT_EQ(verdict_on(what, std::vector<record>{}), "untestable");
+  EXPECT_EQ(judge_claims({what}, {})[0].arms, "the address of a page");
 }
 
 TEST(claims, of_a_failure_are_confirmed_by_the_documented_status_from_the_documented_call) {
@@ -356,16 +349,23 @@ TEST(claims, are_not_judged_by_a_case_whose_control_is_unresolved) {
   EXPECT_EQ(verdict_on(of_failure, {control, faulty({trial({internal})})}), "confirmed");
 }
 
-TEST(claims, name_the_evidence) {
-  const auto v = judge_claims({of_failure}, std::vector{with({faulty({trial({no_memory})}, "lazy")})});
-  ASSERT_EQ(v.size(), 1U);
-  ASSERT_EQ(v[0].evidence.size(), 1U);
-  const auto& e = v[0].evidence[0];
-  EXPECT_EQ(e.case_name, "memory.leak");
-  EXPECT_EQ(e.arm, "lazy");
-  EXPECT_EQ(e.stack, "cuBLAS 13.1.0");
-  EXPECT_EQ(e.says, "other status");
-  EXPECT_EQ(e.why, "cublasCreate: CUBLAS_STATUS_ALLOC_FAILED; context usable");
+TEST(claims, name_the_evidence_by_what_it_says_and_on_which_stacks) {
+  const auto cleared = trial({no_memory}, {success, right}), failing = trial({no_memory}, {no_memory});
+  auto stand_in = remedied({cleared}, "stand_in");
+  stand_in.made_up = true;
+  auto here = with({stand_in, remedied({cleared}, "trim"), remedied({failing}, "retry")});
+  here.cases.push_back({.name = "memory.more", .arms = {remedied({cleared}, "other")}});
+  const auto there = with({remedied({cleared}, "trim"), remedied({cleared}, "wait")}, "12.4.5");
+  const auto v =
+      judge_claims({of_remedy}, std::array{here, there}, {{"cuBLAS 13.1.0", {{"trim", "costs 3.0 %"}}}});
+  EXPECT_EQ(v[0].evidence.at(1),
+            (claim_evidence{"memory.leak", "retry", "cuBLAS 13.1.0", "refuted",
+                            "cublasCreate: CUBLAS_STATUS_ALLOC_FAILED; then cublasCreate: "
+                            "CUBLAS_STATUS_ALLOC_FAILED; context usable"}));
+  EXPECT_EQ(v[0].arms,
+            "confirmed by memory.leak/wait (a)\nconfirmed by memory.leak/trim [costs 3.0 %] (a, b)\n"
+            "confirmed by memory.more/other (b)\nrefuted by memory.leak/retry (b)\n"
+            "made up: confirmed by memory.leak/stand_in (b)");
 }
 
 std::string claims_refusal(std::string_view claims) {
@@ -416,13 +416,10 @@ TEST(claims_file, of_this_project_holds_the_whole_ledger) {
 TEST(claim_verdict, awaits_a_framework_beside_what_the_raw_arms_show) {
   const auto read = claims_from(cursor(R"({"schema": 2, "documents": [{"id": "S0", "title": "t", "claims":
     [{"id": "S0-5", "kind": "failure", "text": "t", "awaits": "a framework"}]}]})"));
-  record r;
-  r.cases = {{.name = "memory.leak", .arms = {arm(arm_kind::fault, {trial({no_memory})})}}};
-  r.cases[0].arms[0].claims = {"S0-5"};
-  const auto verdicts = judge_claims(read, std::array{r});
-  ASSERT_EQ(verdicts.size(), 1U);
-  EXPECT_EQ(verdicts[0].verdict, "awaits a framework");
-  EXPECT_EQ(verdicts[0].evidence.size(), 1U);
+  record r = with({faulty({trial({no_memory})})});
+  const auto v = judge_claims(read, std::array{r}).at(0);
+  EXPECT_EQ(v.verdict, "awaits a framework");
+  EXPECT_EQ(v.evidence.size(), 1U);
 
   r.cases.push_back(r.cases[0]);
   r.cases[1].name = "pytorch.live_tensors";
