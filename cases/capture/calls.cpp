@@ -308,33 +308,29 @@ void capture_non_blocking(trial& t) {
 // ---- the case ----
 
 void calls(failure_case& c) {
-  c.add("control", arm_kind::control, "products, results in device memory, heuristics asked before", control);
+  c.control("products, results in device memory, heuristics asked before", control);
 
-  c.add("host_results", arm_kind::fault,
-        "cublasSdot, cublasSnrm2 and cublasSasum with results in host memory", host_results);
-  c.add("device_results", arm_kind::remedy, "the results in device memory", device_results);
+  c.fault("host_results", "cublasSdot, cublasSnrm2 and cublasSasum with results in host memory",
+          host_results);
+  c.remedy("device_results", "the results in device memory", device_results);
 
   for (const bool blocks : {true, false}) {
     const std::string stream = blocks ? "blocking" : "non_blocking";
-    c.add("heuristic_" + stream, arm_kind::fault,
-          fmt::format("cublasLtMatmulAlgoGetHeuristic during the capture of a {} stream",
-                      blocks ? "blocking" : "non-blocking"),
-          [blocks](trial& t) { heuristic_within(t, blocks ? blocking : non_blocking); });
+    c.fault("heuristic_" + stream,
+            fmt::format("cublasLtMatmulAlgoGetHeuristic during the capture of a {} stream",
+                        blocks ? "blocking" : "non-blocking"),
+            [blocks](trial& t) { heuristic_within(t, blocks ? blocking : non_blocking); });
   }
-  c.add("ask_first", arm_kind::remedy, "the heuristic asked before the capture", ask_first).against =
-      "heuristic_blocking";
+  c.remedy("ask_first", "the heuristic asked before the capture", ask_first).against = "heuristic_blocking";
 
-  c.add("autotuned", arm_kind::fault, "CUBLAS_GEMM_AUTOTUNE for a product that it has not met", autotuned);
+  c.fault("autotuned", "CUBLAS_GEMM_AUTOTUNE for a product that it has not met", autotuned);
 
-  c.add("frozen_alpha", arm_kind::fault, "an alpha in host memory that changes after the capture",
-        frozen_alpha);
-  c.add("device_alpha", arm_kind::remedy, "alpha in device memory", device_alpha);
+  c.fault("frozen_alpha", "an alpha in host memory that changes after the capture", frozen_alpha);
+  c.remedy("device_alpha", "alpha in device memory", device_alpha);
 
-  c.add("legacy_stream", arm_kind::fault,
-        "a product on the legacy stream during the capture of a blocking stream",
-        [](trial& t) { beside(t, blocking); });
-  c.add("capture_non_blocking", arm_kind::remedy, "the capture of a non-blocking stream",
-        capture_non_blocking);
+  c.fault("legacy_stream", "a product on the legacy stream during the capture of a blocking stream",
+          [](trial& t) { beside(t, blocking); });
+  c.remedy("capture_non_blocking", "the capture of a non-blocking stream", capture_non_blocking);
 
   c.in_tier = {"control", "host_results", "device_results", "frozen_alpha", "legacy_stream"};
 }

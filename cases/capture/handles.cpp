@@ -152,18 +152,16 @@ void in_thread_local_mode(trial& t, const call_beside& call) {
 // ---- the case ----
 
 void handles(failure_case& c) {
-  c.add("control", arm_kind::control, "all of the calls, before and after the capture", control);
+  c.control("all of the calls, before and after the capture", control);
 
-  c.add("create_global", arm_kind::fault, "cublasCreate during a capture in the global mode", create_within);
-  c.add("create_first", arm_kind::remedy, "the handle created and warmed up before the capture", create_first)
-      .against = "create_global";
+  c.fault("create_global", "cublasCreate during a capture in the global mode", create_within);
+  c.remedy("create_first", "the handle created and warmed up before the capture", create_first).against =
+      "create_global";
   for (const call_beside& call : calls) {
-    c.add("beside_" + call.name, arm_kind::fault,
-          call.words + " in another thread during a capture in the global mode",
-          [&call](trial& t) { beside(t, call); });
-    c.add("thread_local_" + call.name, arm_kind::remedy,
-          call.words + " in another thread: the thread-local mode",
-          [&call](trial& t) { in_thread_local_mode(t, call); });
+    c.fault("beside_" + call.name, call.words + " in another thread during a capture in the global mode",
+            [&call](trial& t) { beside(t, call); });
+    c.remedy("thread_local_" + call.name, call.words + " in another thread: the thread-local mode",
+             [&call](trial& t) { in_thread_local_mode(t, call); });
   }
   c.in_tier = {"control", "create_global", "create_first", "beside_allocate", "thread_local_allocate"};
 }

@@ -93,9 +93,9 @@ void set_workspace(trial& t) {
 // ---- the case ----
 
 void memory_growth(failure_case& c) {
-  c.add("control", arm_kind::control, "16 graphs and 16 more in the caller's workspace", control);
-  c.add("many_graphs", arm_kind::fault, "16 graphs without a workspace of the caller's", many_graphs);
-  c.add("set_workspace", arm_kind::remedy, "cublasSetWorkspace before the captures", set_workspace);
+  c.control("16 graphs and 16 more in the caller's workspace", control);
+  c.fault("many_graphs", "16 graphs without a workspace of the caller's", many_graphs);
+  c.remedy("set_workspace", "cublasSetWorkspace before the captures", set_workspace);
 }
 
 const register_case here("capture.memory_growth",

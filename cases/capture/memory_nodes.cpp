@@ -172,20 +172,17 @@ void used_with_workspace(trial& t, const use& what) {
 // ---- the case ----
 
 void memory_nodes(failure_case& c) {
-  c.add("control", arm_kind::control, "a long product in the caller's workspace, and every use of its graph",
-        control);
+  c.control("a long product in the caller's workspace, and every use of its graph", control);
 
-  c.add("long_product", arm_kind::fault, "a product with a long k, without a workspace of the caller's",
-        [](trial& t) { without_workspace(t, long_extents); }, {"S0-6"});
-  c.add("small_product", arm_kind::fault, "a small product, without a workspace of the caller's",
-        [](trial& t) { without_workspace(t, small_extents); }, {"S0-6"});
-  c.add("set_workspace", arm_kind::remedy, remedy, set_workspace);
+  c.fault("long_product", "a product with a long k, without a workspace of the caller's",
+          [](trial& t) { without_workspace(t, long_extents); }, {"S0-6"});
+  c.fault("small_product", "a small product, without a workspace of the caller's",
+          [](trial& t) { without_workspace(t, small_extents); }, {"S0-6"});
+  c.remedy("set_workspace", remedy, set_workspace);
   for (const use& what : uses) {
-    c.add(what.name, arm_kind::fault, "the graph of a long product, " + what.words,
-          [&what](trial& t) { used(t, what); });
-    c.add("workspace_" + what.name, arm_kind::remedy,
-          "cublasSetWorkspace before a capture whose graph is " + what.words,
-          [&what](trial& t) { used_with_workspace(t, what); });
+    c.fault(what.name, "the graph of a long product, " + what.words, [&what](trial& t) { used(t, what); });
+    c.remedy("workspace_" + what.name, "cublasSetWorkspace before a capture whose graph is " + what.words,
+             [&what](trial& t) { used_with_workspace(t, what); });
   }
   c.in_tier = {"control", "long_product", "child_graph", "set_workspace"};
   // The other arms leave a last error or memory of graphs.

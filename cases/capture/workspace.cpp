@@ -197,19 +197,18 @@ void capture_again(trial& t) {
 // ---- the case ----
 
 void workspace(failure_case& c) {
-  c.add("control", arm_kind::control,
-        "replays in a workspace that is kept, while another owner uses other memory", control);
-  c.add("handed_on", arm_kind::fault,
-        "freed to the pool and given to another owner, who only keeps numbers in it", handed_on);
-  c.add("given_back", arm_kind::fault, "freed to the pool, which gives it back to the device", given_back);
-  c.add("freed", arm_kind::fault, "cudaFree of the workspace before the replay", freed);
-  c.add("per_thread_stream", arm_kind::fault,
-        "cublasSetWorkspace again and again, on cudaStreamPerThread and then on another stream",
-        per_thread_stream);
+  c.control("replays in a workspace that is kept, while another owner uses other memory", control);
+  c.fault("handed_on", "freed to the pool and given to another owner, who only keeps numbers in it",
+          handed_on);
+  c.fault("given_back", "freed to the pool, which gives it back to the device", given_back);
+  c.fault("freed", "cudaFree of the workspace before the replay", freed);
+  c.fault("per_thread_stream",
+          "cublasSetWorkspace again and again, on cudaStreamPerThread and then on another stream",
+          per_thread_stream);
 
-  c.add("keep_workspace", arm_kind::remedy, "the workspace given back after the last replay", keep_workspace)
-      .against = "given_back";
-  c.add("capture_again", arm_kind::remedy, "a new capture in a workspace that is kept", capture_again);
+  c.remedy("keep_workspace", "the workspace given back after the last replay", keep_workspace).against =
+      "given_back";
+  c.remedy("capture_again", "a new capture in a workspace that is kept", capture_again);
   c.repeat_undefined({"handed_on", "given_back", "freed"},
                      "a graph computes in memory that is no longer its own");
   c.in_tier = {"control", "handed_on", "capture_again"};

@@ -86,14 +86,13 @@ void place_of_its_own(trial& t) {
 // ---- the case ----
 
 void cache_unreadable(failure_case& c) {
-  c.add("control", arm_kind::control, "the cache is in a folder of its own", control);
+  c.control("the cache is in a folder of its own", control);
 
-  c.add("mode_0", arm_kind::fault, "a folder that nobody may read", mode_0);
-  c.add("not_a_folder", arm_kind::fault, "a path below a file", not_a_folder);
-  c.add("read_only", arm_kind::fault, "a folder in which nothing can be made", read_only);
+  c.fault("mode_0", "a folder that nobody may read", mode_0);
+  c.fault("not_a_folder", "a path below a file", not_a_folder);
+  c.fault("read_only", "a folder in which nothing can be made", read_only);
 
-  c.add("place_of_its_own", arm_kind::remedy, "start again with a cache that can be written",
-        place_of_its_own);
+  c.remedy("place_of_its_own", "start again with a cache that can be written", place_of_its_own);
   for (arm& a : c.arms) a.environment["CUDA_CACHE_DISABLE"] = "";
   c.in_tier = {"control", "not_a_folder"};
 }

@@ -151,15 +151,15 @@ void other_pair(trial& t) {
 // ---- the case ----
 
 void without_toolkit(failure_case& c) {
-  c.add("control", arm_kind::control, "the toolkit stays where it was found", control);
+  c.control("the toolkit stays where it was found", control);
 
-  c.add("pair_alone", arm_kind::fault,
-        "the pair in a folder of its own, and no toolkit in LD_LIBRARY_PATH, PATH, CUDA_HOME and CUDA_PATH",
-        pair_alone, {"S1-13"});
-  c.add("versions_as_they_are", arm_kind::fault, "driver, runtime and cuBLAS of different versions",
-        versions_as_they_are, {"S1-1"});
-  c.add("other_pair", arm_kind::fault, "another cuBLAS on the same driver and runtime", other_pair, {"S1-1"})
-      .other_cublas = true;
+  c.fault("pair_alone",
+          "the pair in a folder of its own, and no toolkit in LD_LIBRARY_PATH, PATH, CUDA_HOME and CUDA_PATH",
+          pair_alone, {"S1-13"});
+  c.fault("versions_as_they_are", "driver, runtime and cuBLAS of different versions", versions_as_they_are,
+          {"S1-1"});
+  c.fault("other_pair", "another cuBLAS on the same driver and runtime", other_pair, {"S1-1"}).other_cublas =
+      true;
   for (arm& a : c.arms) a.binds_itself = true;
 }
 

@@ -190,26 +190,23 @@ std::string refused_code_of(const char* library, const char* code) {
 }
 
 void wrong_code(failure_case& c) {
-  c.add("control", arm_kind::control,
-        "machine code for this device, PTX for an older one, also as version 8.7, and cuBLAS", control,
-        {"S0-4"});
+  c.control("machine code for this device, PTX for an older one, also as version 8.7, and cuBLAS", control,
+            {"S0-4"});
 
-  c.add("foreign_code", arm_kind::fault, "machine code for another architecture only", foreign_code,
-        {"S0-4", "S1-11"});
-  c.add("too_much_shared_memory", arm_kind::fault, "a launch with more shared memory than the device has",
-        too_much_shared_memory, {"S1-11"});
-  c.add("ptx_newer_than_driver", arm_kind::fault, "PTX of a version that no driver knows yet",
-        ptx_newer_than_driver, {"S1-13"});
-  c.add("ptx_for_newer_device", arm_kind::fault,
-        "PTX for compute capability 12.0, of the version that the control loads for 7.5",
-        ptx_for_newer_device, {"S1-11"});
-  c.add("cublas_ptx_forced", arm_kind::fault, "CUDA_FORCE_PTX_JIT=1: has cuBLAS PTX for this device",
-        cublas_ptx_forced);
-  c.add("ptx_forbidden", arm_kind::fault, "CUDA_DISABLE_PTX_JIT=1: PTX is ignored", ptx_forbidden);
+  c.fault("foreign_code", "machine code for another architecture only", foreign_code, {"S0-4", "S1-11"});
+  c.fault("too_much_shared_memory", "a launch with more shared memory than the device has",
+          too_much_shared_memory, {"S1-11"});
+  c.fault("ptx_newer_than_driver", "PTX of a version that no driver knows yet", ptx_newer_than_driver,
+          {"S1-13"});
+  c.fault("ptx_for_newer_device",
+          "PTX for compute capability 12.0, of the version that the control loads for 7.5",
+          ptx_for_newer_device, {"S1-11"});
+  c.fault("cublas_ptx_forced", "CUDA_FORCE_PTX_JIT=1: has cuBLAS PTX for this device", cublas_ptx_forced);
+  c.fault("ptx_forbidden", "CUDA_DISABLE_PTX_JIT=1: PTX is ignored", ptx_forbidden);
 
-  c.add("add_ptx", arm_kind::remedy, "build PTX too", add_ptx);
-  c.add("force_no_longer", arm_kind::remedy, "a new process without CUDA_FORCE_PTX_JIT", force_no_longer);
-  c.add("forbid_no_longer", arm_kind::remedy, "a new process without CUDA_DISABLE_PTX_JIT", forbid_no_longer);
+  c.remedy("add_ptx", "build PTX too", add_ptx);
+  c.remedy("force_no_longer", "a new process without CUDA_FORCE_PTX_JIT", force_no_longer);
+  c.remedy("forbid_no_longer", "a new process without CUDA_DISABLE_PTX_JIT", forbid_no_longer);
   for (arm& a : c.arms) a.environment.insert({{force_ptx, ""}, {forbid_ptx, ""}});
 
   // A launch with too much has no counterpart: no version of anything makes it fail.

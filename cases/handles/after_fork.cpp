@@ -90,16 +90,13 @@ void initialise_in_the_child(trial& t) {
 // ---- the case ----
 
 void after_fork(failure_case& c) {
-  c.add("control", arm_kind::control, "the same calls without a fork", control);
+  c.control("the same calls without a fork", control);
 
-  c.add("child_calls", arm_kind::fault, "first calls in the child, then a product in the parent",
-        call_in_the_child);
+  c.fault("child_calls", "first calls in the child, then a product in the parent", call_in_the_child);
 
-  c.add("fork_first", arm_kind::remedy, "fork before CUDA is initialised", fork_first).against =
-      "child_calls";
+  c.remedy("fork_first", "fork before CUDA is initialised", fork_first).against = "child_calls";
 
-  c.add("initialise_in_child", arm_kind::dead_end, "cuInit and cudaSetDevice in the child",
-        initialise_in_the_child);
+  c.dead_end("initialise_in_child", "cuInit and cudaSetDevice in the child", initialise_in_the_child);
   // The child may hang on a lock without an owner.
   for (arm& a : c.arms)
     a.timeout = std::chrono::seconds(30);  // two processes open contexts beside other work

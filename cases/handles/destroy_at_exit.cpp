@@ -100,23 +100,21 @@ void shut_down_first(trial& t) {
 // ---- the case ----
 
 void destroy_at_exit(failure_case& c) {
-  c.add("control", arm_kind::control, "destroyed before exit", control);
+  c.control("destroyed before exit", control);
 
-  c.add("static_after_cuda", arm_kind::fault, "a static object constructed after the handle was used",
-        registered_after_cuda<construct_static<destroy_the_handle>>);
+  c.fault("static_after_cuda", "a static object constructed after the handle was used",
+          registered_after_cuda<construct_static<destroy_the_handle>>);
   const auto racing = [](arm& a) -> arm& {
     a.races = "the handle points to what the reset has freed";
     a.undefined = true;
     a.repeats = 10;
     return a;
   };
-  racing(c.add("reset_at_exit", arm_kind::fault, "an atexit function that resets the device first",
-               registered_after_cuda<register_atexit<reset_and_destroy>>));
+  racing(c.fault("reset_at_exit", "an atexit function that resets the device first",
+                 registered_after_cuda<register_atexit<reset_and_destroy>>));
 
-  c.add("never_destroy", arm_kind::remedy, "never destroy the handle", never_destroy).against =
-      "reset_at_exit";
-  c.add("shut_down_first", arm_kind::remedy, "destroy the handle before exit", shut_down_first).against =
-      "reset_at_exit";
+  c.remedy("never_destroy", "never destroy the handle", never_destroy).against = "reset_at_exit";
+  c.remedy("shut_down_first", "destroy the handle before exit", shut_down_first).against = "reset_at_exit";
 
   for (arm& a : c.arms) a.timeout = std::chrono::seconds(60);  // a reset beside other work takes ten seconds
   c.in_tier = {"control", "static_after_cuda"};

@@ -59,14 +59,13 @@ void another_handle(trial& t) {
 // ---- the case ----
 
 void device_reset(failure_case& c) {
-  c.add("control", arm_kind::control, "the same calls without a reset", control);
+  c.control("the same calls without a reset", control);
 
-  c.add("multiply", arm_kind::fault, "a product after the reset", multiply_after);
-  c.add("destroy", arm_kind::fault, "cublasDestroy after the reset", destroy_after);
+  c.fault("multiply", "a product after the reset", multiply_after);
+  c.fault("destroy", "cublasDestroy after the reset", destroy_after);
   c.repeat_undefined({"multiply"}, "the handle points to what the reset has freed", 5);
   c.repeat_undefined({"destroy"}, "the handle points to what the reset has freed", 10);
-  c.add("another_handle", arm_kind::remedy, "another handle after the reset", another_handle).against =
-      "multiply";
+  c.remedy("another_handle", "another handle after the reset", another_handle).against = "multiply";
   for (arm& a : c.arms) a.timeout = std::chrono::seconds(60);  // a reset beside other work takes ten seconds
 }
 

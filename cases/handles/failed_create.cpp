@@ -74,23 +74,22 @@ void check_the_status(trial& t) {
 // ---- the case ----
 
 void failed_create(failure_case& c) {
-  c.add("control", arm_kind::control, "cublasCreate with room for it", control);
+  c.control("cublasCreate with room for it", control);
   on_the_host(c.add("control_host", arm_kind::control, "both libraries are loaded and answer without a GPU",
                     libraries_answer));
 
-  on_the_host(c.add("null_host", arm_kind::fault, "no device, the variable null before",
-                    [](trial& t) { ignore_the_status_without_a_gpu(t, nullptr); }, {"S0-12"}));
+  on_the_host(c.fault("null_host", "no device, the variable null before",
+                      [](trial& t) { ignore_the_status_without_a_gpu(t, nullptr); }, {"S0-12"}));
   racing_by_what_lies_there(on_the_host(
-      c.add("uninitialised_host", arm_kind::fault, "no device, the variable a pointer to garbage before",
-            [](trial& t) { ignore_the_status_without_a_gpu(t, block_of(garbage_byte)); }, {"S0-12"})));
-  c.add("null", arm_kind::fault, "too little memory, the variable null before",
-        [](trial& t) { ignore_the_status(t, nullptr); }, {"S0-12"});
-  racing_by_what_lies_there(c.add("uninitialised", arm_kind::fault,
-                                  "too little memory, the variable a pointer to garbage before",
-                                  [](trial& t) { ignore_the_status(t, block_of(garbage_byte)); }, {"S0-12"}));
+      c.fault("uninitialised_host", "no device, the variable a pointer to garbage before",
+              [](trial& t) { ignore_the_status_without_a_gpu(t, block_of(garbage_byte)); }, {"S0-12"})));
+  c.fault("null", "too little memory, the variable null before",
+          [](trial& t) { ignore_the_status(t, nullptr); }, {"S0-12"});
+  racing_by_what_lies_there(
+      c.fault("uninitialised", "too little memory, the variable a pointer to garbage before",
+              [](trial& t) { ignore_the_status(t, block_of(garbage_byte)); }, {"S0-12"}));
 
-  c.add("check_the_status", arm_kind::remedy, "act on the status of cublasCreate", check_the_status).against =
-      "null";
+  c.remedy("check_the_status", "act on the status of cublasCreate", check_the_status).against = "null";
   for (arm& a : c.arms) a.timeout = std::chrono::seconds(20);
   for (const char* squeezed : {"null", "uninitialised"}) add_counterpart(c, squeezed);
   c.run_beside_others({"control"});

@@ -136,20 +136,20 @@ void create_a_handle(trial& t) {
 // ---- the case ----
 
 void invalid_handle(failure_case& c) {
-  c.add("control", arm_kind::control, "every call with handles that are valid", control);
+  c.control("every call with handles that are valid", control);
   on_the_host(c.add("control_host", arm_kind::control, "both libraries are loaded and answer without a GPU",
                     libraries_answer));
 
-  on_the_host(c.add("null_and_zeroed_host", arm_kind::fault,
-                    "null and zeroed memory as a handle, without a GPU", null_and_zeroed_without_a_gpu));
-  c.add("null_handle", arm_kind::fault, "null as a handle", [](trial& t) { use_every_way(t, nullptr); });
+  on_the_host(c.fault("null_and_zeroed_host", "null and zeroed memory as a handle, without a GPU",
+                      null_and_zeroed_without_a_gpu));
+  c.fault("null_handle", "null as a handle", [](trial& t) { use_every_way(t, nullptr); });
   for (const auto& [how, name] : {std::pair{use::lt_matmul, "lt_matmul"}, {use::lt_destroy, "lt_destroy"}})
-    racing_by_what_lies_there(c.add(fmt::format("garbage_{}", name), arm_kind::fault,
-                                    fmt::format("garbage memory as a handle: {}", name),
-                                    [how = how](trial& t) { use_garbage(t, how); }));
+    racing_by_what_lies_there(c.fault(fmt::format("garbage_{}", name),
+                                      fmt::format("garbage memory as a handle: {}", name),
+                                      [how = how](trial& t) { use_garbage(t, how); }));
   racing_by_what_lies_there(
-      c.add("destroyed_sgemm", arm_kind::fault, "a handle that was destroyed: sgemm", multiply_by_destroyed));
-  c.add("create_a_handle", arm_kind::remedy, "a created handle in place of null", create_a_handle);
+      c.fault("destroyed_sgemm", "a handle that was destroyed: sgemm", multiply_by_destroyed));
+  c.remedy("create_a_handle", "a created handle in place of null", create_a_handle);
   for (arm& a : c.arms) a.timeout = std::chrono::seconds(20);
   c.in_tier = {"control", "control_host", "null_and_zeroed_host", "null_handle", "create_a_handle"};
   c.share_process_of({"control", "null_handle", "create_a_handle"});

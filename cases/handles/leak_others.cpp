@@ -89,12 +89,12 @@ void leak_and_work(trial& t, const char* create_call, std::size_t most) {
 // ---- the case ----
 
 void leak_others(failure_case& c) {
-  c.add("control", arm_kind::control, "one of each, then a handle and its product", control);
+  c.control("one of each, then a handle and its product", control);
 
-  c.add("lt_handles", arm_kind::fault, "cublasLt handles leak",
-        [](trial& t) { leak_and_work<cublasLtHandle_t>(t, "cublasLtCreate", lt_handles); }, {"S0-11"});
-  c.add("streams", arm_kind::fault, "streams leak",
-        [](trial& t) { leak_and_work<cudaStream_t>(t, "cudaStreamCreate", streams); });
+  c.fault("lt_handles", "cublasLt handles leak",
+          [](trial& t) { leak_and_work<cublasLtHandle_t>(t, "cublasLtCreate", lt_handles); }, {"S0-11"});
+  c.fault("streams", "streams leak",
+          [](trial& t) { leak_and_work<cudaStream_t>(t, "cudaStreamCreate", streams); });
   for (const char* leaking : {"lt_handles", "streams"}) add_counterpart(c, leaking);
 }
 

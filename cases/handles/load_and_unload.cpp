@@ -161,14 +161,13 @@ void keep_it_loaded(trial& t) {
 // ---- the case ----
 
 void load_and_unload(failure_case& c) {
-  c.add("control", arm_kind::control, "loaded once, used as often", control);
+  c.control("loaded once, used as often", control);
 
-  c.add("unload", arm_kind::fault, "unloaded after each round, the handle destroyed",
-        unload_after_destroying);
-  c.add("unload_with_handle", arm_kind::fault, "unloaded after each round, the handle not destroyed",
-        unload_with_a_handle_left);
+  c.fault("unload", "unloaded after each round, the handle destroyed", unload_after_destroying);
+  c.fault("unload_with_handle", "unloaded after each round, the handle not destroyed",
+          unload_with_a_handle_left);
 
-  c.add("load_once", arm_kind::remedy, "load once", keep_it_loaded).against = "unload";
+  c.remedy("load_once", "load once", keep_it_loaded).against = "unload";
   for (arm& a : c.arms) a.binds_itself = true;  // a bound library stays loaded
 }
 

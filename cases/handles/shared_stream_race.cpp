@@ -181,12 +181,12 @@ void lock_both(trial& t) {
 // ---- the case ----
 
 void shared_stream_race(failure_case& c) {
-  c.add("control", arm_kind::control, "each thread with a handle of its own", control);
+  c.control("each thread with a handle of its own", control);
 
-  c.add("interleaved", arm_kind::fault,
-        "one thread sets its stream between the other's cublasSetStream and call", interleaved);
-  arm& racing = c.add(
-      "racing", arm_kind::fault,
+  c.fault("interleaved", "one thread sets its stream between the other's cublasSetStream and call",
+          interleaved);
+  arm& racing = c.fault(
+      "racing",
       "two threads set their streams and multiply in no order: products not there in time are counted, and "
       "a count of 0 proves nothing",
       raced);
@@ -196,8 +196,8 @@ void shared_stream_race(failure_case& c) {
   racing.rate_depends_on_load = true;
   racing.repeats = 20;
 
-  c.add("handle_each", arm_kind::remedy, "a handle for each thread", handle_each);
-  c.add("lock_both", arm_kind::remedy, "a lock over cublasSetStream and the call", lock_both);
+  c.remedy("handle_each", "a handle for each thread", handle_each);
+  c.remedy("lock_both", "a lock over cublasSetStream and the call", lock_both);
   c.in_tier = {"control", "interleaved", "handle_each", "lock_both"};
   c.share_process_of({"control", "interleaved", "handle_each", "lock_both"});
 }

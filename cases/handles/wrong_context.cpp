@@ -78,12 +78,11 @@ void make_its_context_current(trial& t) {
 // ---- the case ----
 
 void wrong_context(failure_case& c) {
-  c.add("control", arm_kind::control, "each context with a handle of its own, one after the other", control);
+  c.control("each context with a handle of its own, one after the other", control);
 
-  c.add("multiply", arm_kind::fault, "a small product with the other context current", multiply);
-  c.add("split", arm_kind::fault, "a product that takes workspace, with the other context current", split);
-  c.add("make_current", arm_kind::remedy, "make the handle's context current", make_its_context_current)
-      .against = "split";
+  c.fault("multiply", "a small product with the other context current", multiply);
+  c.fault("split", "a product that takes workspace, with the other context current", split);
+  c.remedy("make_current", "make the handle's context current", make_its_context_current).against = "split";
 
   for (arm& a : c.arms) a.timeout = std::chrono::seconds(20);
   c.in_tier = {"control", "split", "make_current"};

@@ -436,24 +436,21 @@ void under_pressure(failure_case& c) {
                release_and_retry);
   }
 
-  c.add("workspace_allowed", arm_kind::fault,
-        "more and more workspace allowed on a device squeezed to 16 MiB, and its allocation",
-        workspace_allowed, {"S2-2", "S2-4"})
+  c.fault("workspace_allowed",
+          "more and more workspace allowed on a device squeezed to 16 MiB, and its allocation",
+          workspace_allowed, {"S2-2", "S2-4"})
       .levels = level_range{"MiB of workspace allowed", {0, 1, 32, 1024, 512 * 1024}};
-  c.add("no_room_for_workspace", arm_kind::fault,
-        "the caller's workspace of 32 MiB on a device squeezed to 16 MiB", no_room_for_the_workspace,
-        {"S2-4"});
-  c.add("rates", arm_kind::fault, "fifty queries and fifty workspace allocations, under pressure and without",
-        rates, {"S2-14"});
-  c.add("no_workspace", arm_kind::remedy, "allow no workspace", allow_no_workspace);
-  c.add("halve_buffers", arm_kind::remedy, "free half of the buffers, for the caller's workspace",
-        halve_the_buffers, {"S2-7"});
-  c.add("heuristic_mode", arm_kind::remedy, "CUBLASLT_HEURISTIC_MODE=1", heuristic_mode)
+  c.fault("no_room_for_workspace", "the caller's workspace of 32 MiB on a device squeezed to 16 MiB",
+          no_room_for_the_workspace, {"S2-4"});
+  c.fault("rates", "fifty queries and fifty workspace allocations, under pressure and without", rates,
+          {"S2-14"});
+  c.remedy("no_workspace", "allow no workspace", allow_no_workspace);
+  c.remedy("halve_buffers", "free half of the buffers, for the caller's workspace", halve_the_buffers,
+           {"S2-7"});
+  c.remedy("heuristic_mode", "CUBLASLT_HEURISTIC_MODE=1", heuristic_mode)
       .environment["CUBLASLT_HEURISTIC_MODE"] = "";
-  c.add("larger_buffers", arm_kind::dead_end, "buffers that take the rest of the device", larger_buffers,
-        {"S2-11"});
-  c.add("workspace_settings", arm_kind::dead_end, "every form of CUBLAS_WORKSPACE_CONFIG", workspace_settings,
-        {"S2-12"});
+  c.dead_end("larger_buffers", "buffers that take the rest of the device", larger_buffers, {"S2-11"});
+  c.dead_end("workspace_settings", "every form of CUBLAS_WORKSPACE_CONFIG", workspace_settings, {"S2-12"});
 
   for (const char* squeezed : {"workspace_allowed", "no_room_for_workspace", "rates"})
     add_counterpart(c, squeezed);

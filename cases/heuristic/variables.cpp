@@ -262,17 +262,15 @@ void cublas_calls_cublaslt(trial& t) {
 // ---- the case ----
 
 void variables(failure_case& c) {
-  c.add("control", arm_kind::control, "the version, a query and a product with nothing set", control);
-  c.add("version", arm_kind::fault, "what cublasLtGetVersion says", version_of_cublaslt, {"S2-5"}).needs =
-      need::host;
-  under_host_injector(c.add("look_ups", arm_kind::fault,
-                            "every environment variable asked for up to the first products",
-                            environment_look_ups, {"S2-9", "S2-10"}));
-  c.add("heuristic_mode", arm_kind::fault, "the same queries with CUBLASLT_HEURISTIC_MODE=1",
-        recommended_variable, {"S2-9", "S2-10"});
-  c.add("preferences", arm_kind::fault, "what the preference's attributes and the cache change", preferences);
-  c.add("cublas_calls_cublaslt", arm_kind::fault, "cublasGemmEx and cublasSgemm with cuBLASLt's logger on",
-        cublas_calls_cublaslt, {"S2-13"});
+  c.control("the version, a query and a product with nothing set", control);
+  c.fault("version", "what cublasLtGetVersion says", version_of_cublaslt, {"S2-5"}).needs = need::host;
+  under_host_injector(c.fault("look_ups", "every environment variable asked for up to the first products",
+                              environment_look_ups, {"S2-9", "S2-10"}));
+  c.fault("heuristic_mode", "the same queries with CUBLASLT_HEURISTIC_MODE=1", recommended_variable,
+          {"S2-9", "S2-10"});
+  c.fault("preferences", "what the preference's attributes and the cache change", preferences);
+  c.fault("cublas_calls_cublaslt", "cublasGemmEx and cublasSgemm with cuBLASLt's logger on",
+          cublas_calls_cublaslt, {"S2-13"});
   for (arm& a : c.arms) a.environment.emplace(recommended, "");
 }
 

@@ -345,30 +345,27 @@ void other_leading_dimensions(trial& t) {
 // ---- the case ----
 
 void row_major(failure_case& c) {
-  c.add("control", arm_kind::control, "operands swapped, each with its row length", control);
+  c.control("operands swapped, each with its row length", control);
 
   const auto with = [](const shape& s) { return [s](trial& t) { handed_over(t, s); }; };
-  c.add("square", arm_kind::fault, "square matrices, so that every leading dimension is legal", with(square),
-        {"S3-4"});
-  c.add("example_3", arm_kind::fault, "2x3 by 3x4, whose row lengths are legal leading dimensions",
-        with(example_3), {"S3-4", "S3-15"});
-  c.add("refused", arm_kind::fault, "shapes whose row lengths are no legal leading dimensions", refused,
-        {"S3-4"});
+  c.fault("square", "square matrices, so that every leading dimension is legal", with(square), {"S3-4"});
+  c.fault("example_3", "2x3 by 3x4, whose row lengths are legal leading dimensions", with(example_3),
+          {"S3-4", "S3-15"});
+  c.fault("refused", "shapes whose row lengths are no legal leading dimensions", refused, {"S3-4"});
 
-  c.add("swapped_operands", arm_kind::remedy, "swap the operands, m and n, and the leading dimensions",
-        [](trial& t) { instead(t, as_they_are, swapped, all_shapes); });
-  c.add("right_leading_dimensions", arm_kind::remedy,
-        "operands swapped already: row lengths as leading dimensions, too", right_leading_dimensions,
-        {"S3-16"});
-  c.add("transposed_operands", arm_kind::remedy, "transpose both operands, take C in columns",
-        [](trial& t) { instead(t, as_they_are, turned, all_shapes); });
-  c.add("row_order", arm_kind::remedy, "tell cuBLASLt that all matrices are in row order", row_order);
+  c.remedy("swapped_operands", "swap the operands, m and n, and the leading dimensions",
+           [](trial& t) { instead(t, as_they_are, swapped, all_shapes); });
+  c.remedy("right_leading_dimensions", "operands swapped already: row lengths as leading dimensions, too",
+           right_leading_dimensions, {"S3-16"});
+  c.remedy("transposed_operands", "transpose both operands, take C in columns",
+           [](trial& t) { instead(t, as_they_are, turned, all_shapes); });
+  c.remedy("row_order", "tell cuBLASLt that all matrices are in row order", row_order);
 
-  c.add("transposed_result", arm_kind::dead_end, "transpose the result alone",
-        [](trial& t) { instead(t, as_they_are, result_turned, all_shapes); });
-  c.add("offsets", arm_kind::dead_end, "add an offset to the operands of example 3", offsets, {"S3-14"});
-  c.add("other_leading_dimensions", arm_kind::dead_end, "change the leading dimensions alone",
-        other_leading_dimensions, {"S3-16"});
+  c.dead_end("transposed_result", "transpose the result alone",
+             [](trial& t) { instead(t, as_they_are, result_turned, all_shapes); });
+  c.dead_end("offsets", "add an offset to the operands of example 3", offsets, {"S3-14"});
+  c.dead_end("other_leading_dimensions", "change the leading dimensions alone", other_leading_dimensions,
+             {"S3-16"});
   c.in_tier = {"control", "example_3", "refused", "swapped_operands"};
   c.share_process();
 }

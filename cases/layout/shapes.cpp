@@ -168,19 +168,16 @@ void larger_leading_dimension(trial& t) {
 // ---- the case ----
 
 void shapes(failure_case& c) {
-  c.add("control", arm_kind::control, "the weights that fit", control);
+  c.control("the weights that fit", control);
 
   const auto with = [](std::span<const mistake> all) { return [all](trial& t) { mismatched(t, all); }; };
-  c.add("breaks_a_bound", arm_kind::fault, "a k above a leading dimension", with(break_a_bound), {"S3-6"});
-  c.add("breaks_no_bound", arm_kind::fault, "a k that no leading dimension contradicts", with(break_no_bound),
-        {"S3-6"});
-  c.add("by_cublaslt", arm_kind::fault, "the same by cuBLASLt, told each matrix's own shape",
-        mismatched_by_lt, {"S3-6"});
+  c.fault("breaks_a_bound", "a k above a leading dimension", with(break_a_bound), {"S3-6"});
+  c.fault("breaks_no_bound", "a k that no leading dimension contradicts", with(break_no_bound), {"S3-6"});
+  c.fault("by_cublaslt", "the same by cuBLASLt, told each matrix's own shape", mismatched_by_lt, {"S3-6"});
 
-  c.add("checked_shapes", arm_kind::remedy, "compare shapes on the host before the call", checked_shapes,
-        {"S3-17"});
-  c.add("larger_leading_dimension", arm_kind::dead_end, "raise the leading dimension that is too small",
-        larger_leading_dimension);
+  c.remedy("checked_shapes", "compare shapes on the host before the call", checked_shapes, {"S3-17"});
+  c.dead_end("larger_leading_dimension", "raise the leading dimension that is too small",
+             larger_leading_dimension);
   c.in_tier = {"control", "breaks_a_bound", "breaks_no_bound", "by_cublaslt", "checked_shapes"};
   c.share_process();
 }

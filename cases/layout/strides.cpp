@@ -435,49 +435,43 @@ void wide_extent(trial& t) {
 // ---- the case ----
 
 void miscalculated_strides(failure_case& c) {
-  c.add("control", arm_kind::control, "matrices one behind the other, and 2^31 elements apart", control);
+  c.control("matrices one behind the other, and 2^31 elements apart", control);
 
   const auto with = [](std::span<const mistake> all) { return [all](trial& t) { mistaken(t, all); }; };
   const std::vector<std::string> invalid{"S3-8"};
-  c.add("leading_dimension_too_small", arm_kind::fault, "each leading dimension below the rows of its matrix",
-        with(leading_dimensions_too_small), invalid);
-  c.add("leading_dimension_too_large", arm_kind::fault, "each leading dimension larger than it is in memory",
-        with(leading_dimensions_too_large), invalid);
-  c.add("stride_zero", arm_kind::fault, "each batch stride 0 where matrices differ", with(stride_zero),
-        invalid);
-  c.add("stride_negative", arm_kind::fault, "each batch stride with the wrong sign", with(stride_negative),
-        invalid);
-  c.add("stride_overlapping", arm_kind::fault, "each batch stride a column too small",
-        with(stride_overlapping), invalid);
-  c.add("broadcast", arm_kind::fault,
-        "a batch stride of 0 for an A or B that all share, said to be too small", broadcast);
+  c.fault("leading_dimension_too_small", "each leading dimension below the rows of its matrix",
+          with(leading_dimensions_too_small), invalid);
+  c.fault("leading_dimension_too_large", "each leading dimension larger than it is in memory",
+          with(leading_dimensions_too_large), invalid);
+  c.fault("stride_zero", "each batch stride 0 where matrices differ", with(stride_zero), invalid);
+  c.fault("stride_negative", "each batch stride with the wrong sign", with(stride_negative), invalid);
+  c.fault("stride_overlapping", "each batch stride a column too small", with(stride_overlapping), invalid);
+  c.fault("broadcast", "a batch stride of 0 for an A or B that all share, said to be too small", broadcast);
 
   const auto at_the_start = [](const far_strides& told) {
     return [told](trial& t) { wrapped_stride_at_the_start(t, told); };
   };
-  c.add("wrapped_stride", arm_kind::fault, "batch strides of 2^31 computed in an int, other data in front",
-        wrapped_stride, invalid);
-  c.add("wrapped_stride_a_at_start", arm_kind::fault, "the same of A, and no memory in front of it",
-        at_the_start(wrapped_a), invalid);
-  c.add("wrapped_stride_c_at_start", arm_kind::fault, "the same of C, and no memory in front of it",
-        at_the_start(wrapped_c), invalid);
+  c.fault("wrapped_stride", "batch strides of 2^31 computed in an int, other data in front", wrapped_stride,
+          invalid);
+  c.fault("wrapped_stride_a_at_start", "the same of A, and no memory in front of it", at_the_start(wrapped_a),
+          invalid);
+  c.fault("wrapped_stride_c_at_start", "the same of C, and no memory in front of it", at_the_start(wrapped_c),
+          invalid);
 
   const auto in_int = [](std::int64_t leading_dimension) {
     return [leading_dimension](trial& t) { leading_dimension_in_int(t, leading_dimension); };
   };
-  c.add("extents_in_int", arm_kind::fault, "extents of 2^31 in parameters of type int", extents_in_int);
-  c.add("leading_dimension_in_int", arm_kind::fault, "a leading dimension of 2^31 in a parameter of type int",
-        in_int(turns_negative), invalid);
-  c.add("leading_dimension_wrapped", arm_kind::fault, "the same of 2^32 and a little more",
-        in_int(turns_small), invalid);
+  c.fault("extents_in_int", "extents of 2^31 in parameters of type int", extents_in_int);
+  c.fault("leading_dimension_in_int", "a leading dimension of 2^31 in a parameter of type int",
+          in_int(turns_negative), invalid);
+  c.fault("leading_dimension_wrapped", "the same of 2^32 and a little more", in_int(turns_small), invalid);
 
-  c.add("strides_of_c_apart", arm_kind::remedy, "matrices of C that do not overlap", strides_of_c_apart);
-  c.add("strides_in_64_bits", arm_kind::remedy, "compute strides in 64 bits", strides_in_64_bits);
-  c.add("wide_leading_dimension", arm_kind::remedy, "the function with _64 for such leading dimensions",
-        wide_leading_dimension);
-  c.add("wide_extent", arm_kind::remedy, "the function with _64 for 2^31 columns", wide_extent);
-  c.add("larger_stride_of_a", arm_kind::dead_end, "a strideA of m k while matrices of C overlap",
-        larger_stride_of_a);
+  c.remedy("strides_of_c_apart", "matrices of C that do not overlap", strides_of_c_apart);
+  c.remedy("strides_in_64_bits", "compute strides in 64 bits", strides_in_64_bits);
+  c.remedy("wide_leading_dimension", "the function with _64 for such leading dimensions",
+           wide_leading_dimension);
+  c.remedy("wide_extent", "the function with _64 for 2^31 columns", wide_extent);
+  c.dead_end("larger_stride_of_a", "a strideA of m k while matrices of C overlap", larger_stride_of_a);
   c.repeat_undefined({"stride_zero", "stride_overlapping", "larger_stride_of_a"},
                      "which product writes last where matrices of C overlap");
   c.in_tier = {"control", "leading_dimension_too_small", "stride_overlapping", "wrapped_stride_a_at_start",

@@ -259,24 +259,23 @@ void empty_the_cache(trial& t, const char* applied, when_emptied when) {
 // ---- the case ----
 
 void fragmentation(failure_case& c) {
-  c.add("control", arm_kind::control, "all blocks freed", control);
+  c.control("all blocks freed", control);
 
-  c.add("checkerboard", arm_kind::fault, "every other one of equal blocks freed", fragment_4_gib, {"S2-3"})
-      .levels = level_range{"KiB blocks", {256, 512, 1024, 2048, 65536}, 0};
-  c.add("checkerboard_device", arm_kind::fault, "every other block of 64 MiB freed, on the whole device",
-        fragment_whole_device, {"S2-3"});
-  c.add("cache_unused", arm_kind::fault, "a cache full of free segments, each too small",
-        [](trial& t) { cached(t, false); }, {"S2-3"})
+  c.fault("checkerboard", "every other one of equal blocks freed", fragment_4_gib, {"S2-3"}).levels =
+      level_range{"KiB blocks", {256, 512, 1024, 2048, 65536}, 0};
+  c.fault("checkerboard_device", "every other block of 64 MiB freed, on the whole device",
+          fragment_whole_device, {"S2-3"});
+  c.fault("cache_unused", "a cache full of free segments, each too small", [](trial& t) { cached(t, false); },
+          {"S2-3"})
       .made_up = true;
-  c.add("cache_in_use", arm_kind::fault, "a cache in which a small block of every segment is in use",
-        [](trial& t) { cached(t, true); }, {"S2-3"})
+  c.fault("cache_in_use", "a cache in which a small block of every segment is in use",
+          [](trial& t) { cached(t, true); }, {"S2-3"})
       .made_up = true;
 
   const auto empty = [&](const std::string& name, const char* applied, when_emptied when,
                          std::vector<std::string> claims) {
-    c.add(
-         name, arm_kind::remedy, applied, [=](trial& t) { empty_the_cache(t, applied, when); },
-         std::move(claims))
+    c.remedy(
+         name, applied, [=](trial& t) { empty_the_cache(t, applied, when); }, std::move(claims))
         .made_up = true;
   };
   empty("empty_unused", "empty the case's own cache, which never empties by itself; nothing is in use",

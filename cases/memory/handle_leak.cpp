@@ -166,19 +166,16 @@ void destroy_each(trial& t) {
 // ---- the case ----
 
 void handle_leak(failure_case& c) {
-  c.add("control", arm_kind::control, "create, multiply, destroy, twice", control);
+  c.control("create, multiply, destroy, twice", control);
 
-  c.add("leak_8_gib", arm_kind::fault, "leak until 8 GiB are gone", leak_in_a_corner, {"S0-10"});
-  c.add("leak_whole_device", arm_kind::fault, "leak until the device is full", leak_the_whole_device,
-        {"S0-10"});
-  c.add("what_breaks_then", arm_kind::fault,
-        "cudaMalloc, cublasLtCreate and an old handle, once 8 GiB are gone", work_after_leak, {"S0-11"});
-  c.add("thrown_past_destroy", arm_kind::fault,
-        "the work throws before the cublasDestroy at the end of its try block", thrown_past_the_destroy,
-        {"S0-13"});
+  c.fault("leak_8_gib", "leak until 8 GiB are gone", leak_in_a_corner, {"S0-10"});
+  c.fault("leak_whole_device", "leak until the device is full", leak_the_whole_device, {"S0-10"});
+  c.fault("what_breaks_then", "cudaMalloc, cublasLtCreate and an old handle, once 8 GiB are gone",
+          work_after_leak, {"S0-11"});
+  c.fault("thrown_past_destroy", "the work throws before the cublasDestroy at the end of its try block",
+          thrown_past_the_destroy, {"S0-13"});
 
-  c.add("destroy_each", arm_kind::remedy, "destroy each handle before the next", destroy_each).against =
-      "leak_8_gib";
+  c.remedy("destroy_each", "destroy each handle before the next", destroy_each).against = "leak_8_gib";
   for (const char* squeezed : {"leak_8_gib", "what_breaks_then", "thrown_past_destroy"})
     add_counterpart(c, squeezed);
   c.in_tier = {"control", "leak_8_gib", "destroy_each"};

@@ -70,9 +70,9 @@ void trim(trial& t) {
 // ---- the case ----
 
 void pool_keeps_memory(failure_case& c) {
-  c.add("control", arm_kind::control, "a pool with the default release threshold, 0", control);
-  c.add("kept", arm_kind::fault, "a pool that keeps everything, right after cudaFreeAsync", kept);
-  c.add("trim", arm_kind::remedy, "cudaMemPoolTrimTo(pool, 0), with no wait before it", trim, {"S0-14"});
+  c.control("a pool with the default release threshold, 0", control);
+  c.fault("kept", "a pool that keeps everything, right after cudaFreeAsync", kept);
+  c.remedy("trim", "cudaMemPoolTrimTo(pool, 0), with no wait before it", trim, {"S0-14"});
   add_counterpart(c, "kept");
   c.in_tier = {"control", "kept", "trim"};
 }

@@ -295,20 +295,19 @@ void in_pieces(trial& t, cut how) {
 // ---- the case ----
 
 void too_large(failure_case& c) {
-  c.add("control", arm_kind::control, "sizes that fit, and products whole and in pieces", control);
+  c.control("sizes that fit, and products whole and in pieces", control);
   c.add("half_precision", arm_kind::control,
         "what a buffer, and a handle with a product, take in FP32 and in FP16", half_precision, {"S0-16"});
 
-  c.add("four_tib", arm_kind::fault, "1024^4 floats", four_tebibytes, {"S1-4"});
-  c.add("negative_size", arm_kind::fault, "2 GiB computed in int", negative_size);
-  c.add("short_buffer", arm_kind::fault, "4 GiB and 1 MiB computed in int, then all of it written",
-        short_buffer);
+  c.fault("four_tib", "1024^4 floats", four_tebibytes, {"S1-4"});
+  c.fault("negative_size", "2 GiB computed in int", negative_size);
+  c.fault("short_buffer", "4 GiB and 1 MiB computed in int, then all of it written", short_buffer);
 
-  c.add("clear_and_carry_on", arm_kind::remedy, "catch the error and carry on", clear_and_carry_on, {"S1-5"});
-  c.add("smaller_pieces", arm_kind::remedy, "a product that does not fit, by blocks of columns",
-        [](trial& t) { in_pieces(t, cut::columns); }, {"S1-6"});
-  c.add("accumulate", arm_kind::remedy, "a product that does not fit, as a sum of shorter ones",
-        [](trial& t) { in_pieces(t, cut::inner_dimension); }, {"S1-6"});
+  c.remedy("clear_and_carry_on", "catch the error and carry on", clear_and_carry_on, {"S1-5"});
+  c.remedy("smaller_pieces", "a product that does not fit, by blocks of columns",
+           [](trial& t) { in_pieces(t, cut::columns); }, {"S1-6"});
+  c.remedy("accumulate", "a product that does not fit, as a sum of shorter ones",
+           [](trial& t) { in_pieces(t, cut::inner_dimension); }, {"S1-6"});
   c.run_beside_others({"control", "four_tib", "negative_size", "clear_and_carry_on"});
 }
 

@@ -337,31 +337,29 @@ void user_workspace(failure_case& c) {
   // Kernels that share a workspace may wait for each other for ever.
   constexpr std::chrono::seconds given_up_after{20};
 
-  c.add("control", arm_kind::control, "every routine in 32 MiB, and one aligned to 256 bytes and no more",
-        control, {"S0-6"});
+  c.control("every routine in 32 MiB, and one aligned to 256 bytes and no more", control, {"S0-6"});
   c.add("control_two_streams", arm_kind::control, "two handles, streams and workspaces, side by side",
         on_two_streams(workspaces::own));
 
-  c.add("too_small", arm_kind::fault, "nine routines in a workspace of few bytes", too_small, {"S0-6"})
-      .levels = level_range{"bytes of workspace", {0, 256, 4096, 15 * 1024, sufficient}};
-  c.add("misaligned", arm_kind::fault, "a workspace that is not aligned to 256 bytes", misaligned).levels =
+  c.fault("too_small", "nine routines in a workspace of few bytes", too_small, {"S0-6"}).levels =
+      level_range{"bytes of workspace", {0, 256, 4096, 15 * 1024, sufficient}};
+  c.fault("misaligned", "a workspace that is not aligned to 256 bytes", misaligned).levels =
       level_range{"bytes off", {16, 128}};
-  c.add("dropped_by_set_stream", arm_kind::fault, "cublasSetStream after cublasSetWorkspace",
-        dropped_by_set_stream);
-  c.add("shared_by_two_handles", arm_kind::fault, "two handles with a stream each in one workspace",
-        on_two_streams(workspaces::shared));
+  c.fault("dropped_by_set_stream", "cublasSetStream after cublasSetWorkspace", dropped_by_set_stream);
+  c.fault("shared_by_two_handles", "two handles with a stream each in one workspace",
+          on_two_streams(workspaces::shared));
   arm& shared = c.arms.back();
   shared.timeout = given_up_after;  // it timed out in the records of an H100 and an H200
   shared.rarely_calls_driver = true;
   // Each trial takes the whole time.
   c.repeat_undefined({"shared_by_two_handles"}, "who writes first to a workspace that several use", 2);
 
-  c.add("sixteen_kib", arm_kind::remedy, "16 KiB in place of none", sixteen_kib);
-  c.add("align", arm_kind::remedy, "an aligned workspace in place of a misaligned one", align_it);
-  c.add("set_again", arm_kind::remedy, "cublasSetWorkspace again after cublasSetStream", set_it_again);
+  c.remedy("sixteen_kib", "16 KiB in place of none", sixteen_kib);
+  c.remedy("align", "an aligned workspace in place of a misaligned one", align_it);
+  c.remedy("set_again", "cublasSetWorkspace again after cublasSetStream", set_it_again);
 
-  c.add("workspace_each", arm_kind::remedy, "a workspace for each handle",
-        on_two_streams(workspaces::own, "a workspace for each handle"))
+  c.remedy("workspace_each", "a workspace for each handle",
+           on_two_streams(workspaces::own, "a workspace for each handle"))
       .against = "shared_by_two_handles";
   c.in_tier = {"control", "misaligned", "dropped_by_set_stream", "set_again"};
   c.share_process_of(

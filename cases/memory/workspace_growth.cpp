@@ -247,18 +247,15 @@ void smaller_workspace(trial& t, const char* setting) {
 // ---- the case ----
 
 void workspace_growth(failure_case& c) {
-  c.add("control", arm_kind::control, "two handles, 16 streams, four handles with a stream each", control,
-        {"S0-6"});
+  c.control("two handles, 16 streams, four handles with a stream each", control, {"S0-6"});
 
-  c.add("handle_for_each_stream", arm_kind::fault,
-        "a handle and a product for one stream after another, in 1 GiB", handle_for_each_stream);
-  c.add("streams_of_one_handle", arm_kind::fault, "16 streams of one handle, with nothing left free",
-        streams_of_one_handle);
+  c.fault("handle_for_each_stream", "a handle and a product for one stream after another, in 1 GiB",
+          handle_for_each_stream);
+  c.fault("streams_of_one_handle", "16 streams of one handle, with nothing left free", streams_of_one_handle);
   for (const auto& [name, setting] :
        {std::pair{"workspace_0", ":0:0"}, {"workspace_16", ":16:8"}, {"workspace_4096", ":4096:8"}}) {
-    c.add(name, arm_kind::remedy,
-          fmt::format("half as many handles again with CUBLAS_WORKSPACE_CONFIG={}", setting),
-          [setting = setting](trial& t) { smaller_workspace(t, setting); }, {"S2-12"});
+    c.remedy(name, fmt::format("half as many handles again with CUBLAS_WORKSPACE_CONFIG={}", setting),
+             [setting = setting](trial& t) { smaller_workspace(t, setting); }, {"S2-12"});
   }
 
   for (const char* squeezed : {"handle_for_each_stream", "streams_of_one_handle"})

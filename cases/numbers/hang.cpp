@@ -165,14 +165,14 @@ void beta_of_zero(trial& t, const output& types) {
 
 void hang(failure_case& c) {
   constexpr std::chrono::seconds given_up_after{10};
-  c.add("control", arm_kind::control, "beta = 1, and no scale of C", control).timeout = given_up_after;
+  c.control("beta = 1, and no scale of C", control).timeout = given_up_after;
   for (const output& types : outputs) {
     const std::string name = types.name;
-    c.add("scale_zero_" + name, arm_kind::fault, "beta = 1, and a scale of C of 0", [=](trial& t) {
+    c.fault("scale_zero_" + name, "beta = 1, and a scale of C of 0", [=](trial& t) {
        scale_of_zero(t, types);
      }).timeout = given_up_after;
-    arm& remedy = c.add("beta_zero_" + name, arm_kind::remedy, "beta = 0, which is the same product",
-                        [=](trial& t) { beta_of_zero(t, types); });
+    arm& remedy = c.remedy("beta_zero_" + name, "beta = 0, which is the same product",
+                           [=](trial& t) { beta_of_zero(t, types); });
     remedy.timeout = given_up_after;
     remedy.against = "scale_zero_" + name;
   }

@@ -144,7 +144,7 @@ void packed_symmetric(failure_case& c) {
   add("upper", arm_kind::fault, "48000 rows, upper triangle", storage::packed_upper, well_above);
   add("lower_just_above", arm_kind::fault, "46341 rows, lower triangle", storage::packed_lower, just_above);
   add("upper_just_above", arm_kind::fault, "46341 rows, upper triangle", storage::packed_upper, just_above);
-  c.add("unpacked", arm_kind::remedy, "48000 rows, unpacked, by cublasXtSsymm", unpacked).against = "lower";
+  c.remedy("unpacked", "48000 rows, unpacked, by cublasXtSsymm", unpacked).against = "lower";
   for (arm& a : c.arms) {
     a.timeout = std::chrono::seconds(240);
     a.rarely_calls_driver = true;  // the host fills, unpacks and copies gigabytes

@@ -231,19 +231,19 @@ void reduced_precision(failure_case& c) {
   const auto masked = [](std::uint32_t before, const char* words) {
     return [=](trial& t) { scheme_mask(t, before, words); };
   };
-  c.add("control", arm_kind::control, "the same numbers into single precision, and unsplit", control);
-  c.add("gemm_ex", arm_kind::fault, "cublasGemmEx in the default math mode", by_gemm_ex);
-  c.add("output_type", arm_kind::fault, "parts kept in the output's type, with each algorithm that can",
-        with(CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE));
-  c.add("in_place", arm_kind::fault, "parts added up in the output, with each algorithm that can",
-        with(CUBLASLT_REDUCTION_SCHEME_INPLACE));
-  c.add("as_proposed", arm_kind::fault, "whatever the heuristic of cuBLASLt proposes", as_proposed);
-  c.add("disallow", arm_kind::remedy, "the math mode that rules it out", disallow);
-  c.add("compute_type", arm_kind::remedy, "parts kept in the compute type", compute_type);
-  c.add("scheme_mask", arm_kind::remedy, "a mask in the preference, in place of none",
-        masked(CUBLASLT_REDUCTION_SCHEME_MASK, "a mask of COMPUTE_TYPE alone in the preference"));
-  c.add("other_scheme_mask", arm_kind::remedy, "a mask in the preference, in place of one that asks for it",
-        masked(CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE, "a mask of COMPUTE_TYPE instead of OUTPUT_TYPE"));
+  c.control("the same numbers into single precision, and unsplit", control);
+  c.fault("gemm_ex", "cublasGemmEx in the default math mode", by_gemm_ex);
+  c.fault("output_type", "parts kept in the output's type, with each algorithm that can",
+          with(CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE));
+  c.fault("in_place", "parts added up in the output, with each algorithm that can",
+          with(CUBLASLT_REDUCTION_SCHEME_INPLACE));
+  c.fault("as_proposed", "whatever the heuristic of cuBLASLt proposes", as_proposed);
+  c.remedy("disallow", "the math mode that rules it out", disallow);
+  c.remedy("compute_type", "parts kept in the compute type", compute_type);
+  c.remedy("scheme_mask", "a mask in the preference, in place of none",
+           masked(CUBLASLT_REDUCTION_SCHEME_MASK, "a mask of COMPUTE_TYPE alone in the preference"));
+  c.remedy("other_scheme_mask", "a mask in the preference, in place of one that asks for it",
+           masked(CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE, "a mask of COMPUTE_TYPE instead of OUTPUT_TYPE"));
   c.in_tier = {"control", "output_type", "disallow", "compute_type"};
   c.share_process();
 }

@@ -203,15 +203,15 @@ void shared_workspace(failure_case& c) {
   const auto with = [](handles by, workspaces in, const char* remedy = nullptr) {
     return [=](trial& t) { by_handles(t, by, in, remedy); };
   };
-  c.add("control", arm_kind::control, "one handle on one stream, again and again", control);
-  arm& fault = c.add("one_handle", arm_kind::fault, "one handle on eight streams at once",
-                     with(handles::one, workspaces::the_librarys));
+  c.control("one handle on one stream, again and again", control);
+  arm& fault = c.fault("one_handle", "one handle on eight streams at once",
+                       with(handles::one, workspaces::the_librarys));
   fault.races = "which workspaces are in use when a product is queued";
   fault.rate_depends_on_load = true;
   fault.repeats = 20;
   const auto remedy = [&](const char* name, const char* summary,
                           const std::function<void(trial&)>& body) -> arm& {
-    arm& a = c.add(name, arm_kind::remedy, summary, body);
+    arm& a = c.remedy(name, summary, body);
     a.against = "one_handle";
     return a;
   };

@@ -345,16 +345,14 @@ void relu_apart(trial& t) {
 
 void special_values(failure_case& c) {
   const auto with = [](cublasPointerMode_t mode) { return [=](trial& t) { alpha_zero(t, mode); }; };
-  c.add("control", arm_kind::control, "alpha = 0 and ReLU, without NaN", control);
+  c.control("alpha = 0 and ReLU, without NaN", control);
   c.add("control_products", arm_kind::control, "a K of 32, without NaN and with it", control_of_products);
-  c.add("alpha_zero_host", arm_kind::fault, "alpha = 0 in host memory, A all NaN",
-        with(CUBLAS_POINTER_MODE_HOST));
-  c.add("alpha_zero_device", arm_kind::fault, "alpha = 0 in device memory, A all NaN",
-        with(CUBLAS_POINTER_MODE_DEVICE));
-  c.add("relu_nan", arm_kind::fault, "the epilogue of cuBLASLt on a row of NaN", relu_of_nan);
-  c.add("k_zero", arm_kind::fault, "K = 0, which leaves beta C", k_zero);
-  c.add("host_mode", arm_kind::remedy, "alpha in host memory, in place of device memory", host_mode);
-  c.add("relu_apart", arm_kind::remedy, "ReLU in a step of its own", relu_apart);
+  c.fault("alpha_zero_host", "alpha = 0 in host memory, A all NaN", with(CUBLAS_POINTER_MODE_HOST));
+  c.fault("alpha_zero_device", "alpha = 0 in device memory, A all NaN", with(CUBLAS_POINTER_MODE_DEVICE));
+  c.fault("relu_nan", "the epilogue of cuBLASLt on a row of NaN", relu_of_nan);
+  c.fault("k_zero", "K = 0, which leaves beta C", k_zero);
+  c.remedy("host_mode", "alpha in host memory, in place of device memory", host_mode);
+  c.remedy("relu_apart", "ReLU in a step of its own", relu_apart);
   c.in_tier = {"control", "alpha_zero_device", "relu_nan", "host_mode", "relu_apart"};
   c.share_process({"k_zero"});
 }

@@ -148,10 +148,10 @@ void dividing(trial& t) {
 }
 
 void split_k(failure_case& c) {
-  c.add("control", arm_kind::control, "algorithm 66 with parts of equal length", control);
-  c.add("told", arm_kind::fault, "algorithm 66 with parts that do not divide K", told);
-  c.add("proposed", arm_kind::fault, "proposals of the heuristic whose parts do not divide K", proposed);
-  c.add("dividing", arm_kind::remedy, "a number of parts that divides K", dividing).against = "told";
+  c.control("algorithm 66 with parts of equal length", control);
+  c.fault("told", "algorithm 66 with parts that do not divide K", told);
+  c.fault("proposed", "proposals of the heuristic whose parts do not divide K", proposed);
+  c.remedy("dividing", "a number of parts that divides K", dividing).against = "told";
   c.in_tier = {"control", "told", "dividing"};
   c.share_process();
 }

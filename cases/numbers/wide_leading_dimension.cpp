@@ -226,22 +226,21 @@ void other_algorithm(trial& t, operand wide) {
 }
 
 void wide_leading_dimension(failure_case& c) {
-  c.add("control", arm_kind::control, "algorithm 66, columns of each operand just below 2 GiB apart",
-        control);
+  c.control("algorithm 66, columns of each operand just below 2 GiB apart", control);
   c.add("control_gemm_ex", arm_kind::control, "cublasGemmEx, columns of each operand just below 2 GiB apart",
         control_gemm_ex);
   const auto add = [&](operand wide, const std::string& name, const std::string& letter) {
     const auto with = [=](void (*body)(trial&, operand)) { return [=](trial& t) { body(t, wide); }; };
     const std::string fault = "algorithm_66_" + name;
-    c.add(fault, arm_kind::fault, "algorithm 66, columns of " + letter + " more than 2 GiB apart",
-          with(by_algorithm_66));
-    c.add("gemm_ex_" + name, arm_kind::fault, "cublasGemmEx, columns of " + letter + " more than 2 GiB apart",
-          with(by_gemm_ex));
-    c.add("smaller_" + name, arm_kind::remedy,
-          "algorithm 66, columns of " + letter + " just below 2 GiB apart", with(smaller))
+    c.fault(fault, "algorithm 66, columns of " + letter + " more than 2 GiB apart", with(by_algorithm_66));
+    c.fault("gemm_ex_" + name, "cublasGemmEx, columns of " + letter + " more than 2 GiB apart",
+            with(by_gemm_ex));
+    c.remedy("smaller_" + name, "algorithm 66, columns of " + letter + " just below 2 GiB apart",
+             with(smaller))
         .against = fault;
-    c.add("other_algorithm_" + name, arm_kind::remedy,
-          "each other algorithm that takes columns of " + letter + " that far apart", with(other_algorithm))
+    c.remedy("other_algorithm_" + name,
+             "each other algorithm that takes columns of " + letter + " that far apart",
+             with(other_algorithm))
         .against = fault;
   };
   add(operand::a, "a", "A");

@@ -214,24 +214,19 @@ void copy_again(trial& t) {
 // ---- the case ----
 
 void copies_of_vectors_and_matrices(failure_case& c) {
-  c.add("control", arm_kind::control, "right pointers, no error before", control);
-  c.add("bad_device_pointer", arm_kind::fault, "the device pointer is one of the host, or of nothing",
-        [](trial& t) {
-          wrong_pointers(t, {on_the_host, nowhere});
-        });
-  c.add("exchanged", arm_kind::fault, "host and device pointer exchanged",
-        [](trial& t) { wrong_pointers(t, {swapped}); });
-  c.add("after_fault", arm_kind::fault, "a kernel before the copies wrote outside of its memory",
-        after_a_fault);
-  c.add("after_refused_launch", arm_kind::fault, "a launch before the copies was refused, and nobody looked",
-        after_a_refused_launch);
-  c.add("valid_pointer", arm_kind::remedy, "a pointer to the device instead of one to the host",
-        valid_pointer);
-  c.add("right_order", arm_kind::remedy, "host and device pointer where they belong", right_order).against =
-      "exchanged";
-  c.add("repair_kernel", arm_kind::remedy, "find the earlier error and repair it", repair_the_kernel)
-      .against = "after_fault";
-  c.add("copy_again", arm_kind::dead_end, "the same copies again after the error", copy_again);
+  c.control("right pointers, no error before", control);
+  c.fault("bad_device_pointer", "the device pointer is one of the host, or of nothing", [](trial& t) {
+    wrong_pointers(t, {on_the_host, nowhere});
+  });
+  c.fault("exchanged", "host and device pointer exchanged", [](trial& t) { wrong_pointers(t, {swapped}); });
+  c.fault("after_fault", "a kernel before the copies wrote outside of its memory", after_a_fault);
+  c.fault("after_refused_launch", "a launch before the copies was refused, and nobody looked",
+          after_a_refused_launch);
+  c.remedy("valid_pointer", "a pointer to the device instead of one to the host", valid_pointer);
+  c.remedy("right_order", "host and device pointer where they belong", right_order).against = "exchanged";
+  c.remedy("repair_kernel", "find the earlier error and repair it", repair_the_kernel).against =
+      "after_fault";
+  c.dead_end("copy_again", "the same copies again after the error", copy_again);
   c.in_tier = {"control", "bad_device_pointer", "after_fault", "valid_pointer"};
   c.share_process_of({"control", "valid_pointer", "right_order"});
 }

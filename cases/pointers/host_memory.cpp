@@ -235,21 +235,17 @@ void go_on_afterwards(trial& t) {
 // ---- the case ----
 
 void host_memory(failure_case& c) {
-  c.add("control", arm_kind::control, "the operand in device memory",
-        [](trial& t) { everything_in(t, copied, nullptr); });
+  c.control("the operand in device memory", [](trial& t) { everything_in(t, copied, nullptr); });
   for (const kind& each : host_kinds)
-    c.add(
-        each.arm, arm_kind::fault, fmt::format("A, B or C in {}", each.words),
-        [&each](trial& t) { in_host_memory(t, each); },
+    c.fault(
+        each.arm, fmt::format("A, B or C in {}", each.words), [&each](trial& t) { in_host_memory(t, each); },
         each.pageable ? std::vector<std::string>{"S3-5"} : std::vector<std::string>{});
   for (const kind& each : remedies) {
     const std::string words = fmt::format("A, B or C in {}", each.words);
-    c.add(each.arm, arm_kind::remedy, words, [&each, words](trial& t) {
-       everything_in(t, each, words.c_str());
-     }).against = malloced.arm;
+    c.remedy(each.arm, words, [&each, words](trial& t) { everything_in(t, each, words.c_str()); }).against =
+        malloced.arm;
   }
-  c.add("go_on_afterwards", arm_kind::dead_end, "a new handle and right operands after the failure",
-        go_on_afterwards);
+  c.dead_end("go_on_afterwards", "a new handle and right operands after the failure", go_on_afterwards);
   c.in_tier = {"control", "malloc", "copy"};
   c.share_process_of({"control", "copy", "register_and_ask", "managed"});
 }

@@ -163,14 +163,12 @@ void without_array(trial& t) {
 // ---- the case ----
 
 void pointer_array(failure_case& c) {
-  c.add("control", arm_kind::control, "arrays and matrices on the device", control);
-  c.add("array_on_host", arm_kind::fault, "the pointers to A, B, C or all of them in host memory",
-        array_on_the_host);
-  c.add("host_addresses", arm_kind::fault, "an array on the device, of A's addresses on the host",
-        host_addresses);
+  c.control("arrays and matrices on the device", control);
+  c.fault("array_on_host", "the pointers to A, B, C or all of them in host memory", array_on_the_host);
+  c.fault("host_addresses", "an array on the device, of A's addresses on the host", host_addresses);
   const auto answer = [&](const char* name, const char* fault, const char* words,
                           const std::function<void(trial&)>& body) {
-    c.add(name, arm_kind::remedy, words, body).against = fault;
+    c.remedy(name, words, body).against = fault;
   };
   const auto arranged = [&](const char* name, const char* fault, const char* words, const arrangement& how) {
     answer(name, fault, words, [=](trial& t) { cleared_by(t, words, how); });

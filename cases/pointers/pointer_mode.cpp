@@ -257,25 +257,24 @@ void align_scalars(trial& t) {
 // ---- the case ----
 
 void pointer_mode(failure_case& c) {
-  c.add("control", arm_kind::control, "scalars where the mode says, in either mode", control);
-  c.add("device_scalars", arm_kind::fault, "host mode, scalars in device memory",
-        [](trial& t) { misplaced(t, CUBLAS_POINTER_MODE_HOST, place::device); });
-  c.add("host_scalars", arm_kind::fault, "device mode, scalars in pageable host memory",
-        [](trial& t) { misplaced(t, CUBLAS_POINTER_MODE_DEVICE, place::host); });
-  c.add("managed_scalars", arm_kind::fault, "host mode, scalars in managed memory",
-        [](trial& t) { misplaced(t, CUBLAS_POINTER_MODE_HOST, place::managed); });
-  c.add("device_mode_left", arm_kind::fault, "another user of the handle leaves device mode behind",
-        [](trial& t) { left_behind(t, CUBLAS_POINTER_MODE_HOST); });
-  c.add("host_mode_left", arm_kind::fault, "another user of the handle leaves host mode behind",
-        [](trial& t) { left_behind(t, CUBLAS_POINTER_MODE_DEVICE); });
+  c.control("scalars where the mode says, in either mode", control);
+  c.fault("device_scalars", "host mode, scalars in device memory",
+          [](trial& t) { misplaced(t, CUBLAS_POINTER_MODE_HOST, place::device); });
+  c.fault("host_scalars", "device mode, scalars in pageable host memory",
+          [](trial& t) { misplaced(t, CUBLAS_POINTER_MODE_DEVICE, place::host); });
+  c.fault("managed_scalars", "host mode, scalars in managed memory",
+          [](trial& t) { misplaced(t, CUBLAS_POINTER_MODE_HOST, place::managed); });
+  c.fault("device_mode_left", "another user of the handle leaves device mode behind",
+          [](trial& t) { left_behind(t, CUBLAS_POINTER_MODE_HOST); });
+  c.fault("host_mode_left", "another user of the handle leaves host mode behind",
+          [](trial& t) { left_behind(t, CUBLAS_POINTER_MODE_DEVICE); });
 
   // Not for device_mode_left, which need not fail if the device can read pageable host memory.
   const auto remedy = [&](const char* name, const char* words, void (*work)(user&, cublasPointerMode_t)) {
-    c.add(name, arm_kind::remedy, words, [=](trial& t) { with_either_mode(t, words, work); }).against =
-        "host_mode_left";
+    c.remedy(name, words, [=](trial& t) { with_either_mode(t, words, work); }).against = "host_mode_left";
   };
   const auto dead_end = [&](const char* name, const char* words, void (*body)(trial&)) {
-    c.add(name, arm_kind::dead_end, words, body).against = "device_mode_left";
+    c.dead_end(name, words, body).against = "device_mode_left";
   };
   remedy("restore_behind", "the other user restores the mode that it found", the_other_restores);
   remedy("set_for_each_use", "set the mode for each use, restore it behind", set_for_each_use);

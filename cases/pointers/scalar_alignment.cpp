@@ -184,12 +184,12 @@ void align(trial& t, const subject& of) {
 // ---- the case ----
 
 void scalar_alignment(failure_case& c) {
-  c.add("control", arm_kind::control, "aligned scalars", control);
+  c.control("aligned scalars", control);
   for (const subject& each : subjects) {
-    c.add(each.arm, arm_kind::fault, fmt::format("alpha or beta aligned as {}", each.words),
-          [&each](trial& t) { aligned_to_parts(t, each); });
-    c.add(fmt::format("align_{}", each.arm), arm_kind::remedy,
-          fmt::format("{}, aligned to all of their size", each.words), [&each](trial& t) { align(t, each); })
+    c.fault(each.arm, fmt::format("alpha or beta aligned as {}", each.words),
+            [&each](trial& t) { aligned_to_parts(t, each); });
+    c.remedy(fmt::format("align_{}", each.arm), fmt::format("{}, aligned to all of their size", each.words),
+             [&each](trial& t) { align(t, each); })
         .against = each.arm;
   }
   c.share_process_of(

@@ -108,15 +108,14 @@ inline failure_case case_of_snippets(const char* name, const char* summary,
   failure_case c;
   c.name = name;
   c.summary = summary;
-  c.add("control", arm_kind::control, "a product that is checked as those of the code are", [](trial& t) {
+  c.control("a product that is checked as those of the code are", [](trial& t) {
     t.open_context();
     create_and_multiply();
   });
   for (const snippet& s : snippets) {
-    c.add(s.name, arm_kind::fault, s.summary, [s](trial& t) { run_snippet(t, s, false); });
-    c.add(s.name + std::string("_corrected"), arm_kind::remedy, s.cure, [s](trial& t) {
-       run_snippet(t, s, true);
-     }).against = s.name;
+    c.fault(s.name, s.summary, [s](trial& t) { run_snippet(t, s, false); });
+    c.remedy(s.name + std::string("_corrected"), s.cure, [s](trial& t) { run_snippet(t, s, true); }).against =
+        s.name;
   }
   return c;
 }

@@ -319,7 +319,7 @@ void more_memory(trial& t, const damage& d) {
 // ---- the case ----
 
 void device_fault_case(failure_case& c) {
-  c.add("control", arm_kind::control, "a kernel that breaks nothing, then all the calls", control);
+  c.control("a kernel that breaks nothing, then all the calls", control);
 
   for (const damage& d : damages) {
     const std::string name = d.name, words = d.words;
@@ -333,10 +333,10 @@ void device_fault_case(failure_case& c) {
     const auto add_unchecked = [&](const char* call, void (*body)(trial&, const damage&, arrival),
                                    arrival when) -> arm& {
       const bool later = when == arrival::later;
-      return c.add(fmt::format("{}_{}_{}", later ? "later" : "racing", call, name), arm_kind::fault,
-                   fmt::format("{}{}; {} straight behind the launch, unchecked", words,
-                               later ? ", a second into its kernel" : "", call),
-                   [body, d, when](trial& t) { body(t, d, when); }, {"S1-3"});
+      return c.fault(fmt::format("{}_{}_{}", later ? "later" : "racing", call, name),
+                     fmt::format("{}{}; {} straight behind the launch, unchecked", words,
+                                 later ? ", a second into its kernel" : "", call),
+                     [body, d, when](trial& t) { body(t, d, when); }, {"S1-3"});
     };
 
     std::vector<std::string> of_an_index;
@@ -365,13 +365,13 @@ void device_fault_case(failure_case& c) {
         .environment["CUDA_LAUNCH_BLOCKING"] = "1";
   }
   const damage assertion = damages.front();
-  c.add("more_memory", arm_kind::dead_end, "an assertion fails; cudaFree of some memory, create again",
-        [assertion](trial& t) { more_memory(t, assertion); });
-  c.add("checked_index", arm_kind::remedy, "check the same indices on the host before the launch",
-        index_checked_on_the_host);
+  c.dead_end("more_memory", "an assertion fails; cudaFree of some memory, create again",
+             [assertion](trial& t) { more_memory(t, assertion); });
+  c.remedy("checked_index", "check the same indices on the host before the launch",
+           index_checked_on_the_host);
 
-  c.add("careless_server", arm_kind::fault, "a server that looks at no status goes on answering",
-        answers_from_a_dead_context);
+  c.fault("careless_server", "a server that looks at no status goes on answering",
+          answers_from_a_dead_context);
   c.in_tier = {"control",
                "no_handle_assertion",
                "new_process_assertion",

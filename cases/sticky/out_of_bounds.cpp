@@ -202,25 +202,21 @@ void checked_on_the_host(trial& t) {
 void out_of_bounds(failure_case& c) {
   const std::vector<std::string> too_long_claims{"S1-7", "S1-9", "S1-10"};
 
-  c.add("control", arm_kind::control, "the k that the buffers hold", control);
+  c.control("the k that the buffers hold", control);
 
-  c.add("other_data_behind", arm_kind::fault, "k too large, other data of the program behind the buffers",
-        other_data_behind, too_long_claims);
-  c.add("zeros_behind", arm_kind::fault, "k too large, zeros behind the buffers", zeros_behind,
-        too_long_claims);
-  c.add("past_allocation", arm_kind::fault, "k beyond the allocation, inside of its mapped granule",
-        past_the_allocation, too_long_claims);
-  c.add("far_beyond", arm_kind::fault, "k beyond everything that is mapped", far_beyond, too_long_claims);
-  c.add("contradicted", arm_kind::fault, "k too large for the leading dimension of B", contradicted,
-        too_long_claims);
-  c.add("index_too_high", arm_kind::fault, "an index one too high into an operand", index_one_too_high,
-        {"S3-7"});
-  c.add("10x10_by_10x5", arm_kind::fault, "10x10 times 10x5, said to have incorrect dimensions",
-        said_to_be_incompatible, {"S1-8"});
+  c.fault("other_data_behind", "k too large, other data of the program behind the buffers", other_data_behind,
+          too_long_claims);
+  c.fault("zeros_behind", "k too large, zeros behind the buffers", zeros_behind, too_long_claims);
+  c.fault("past_allocation", "k beyond the allocation, inside of its mapped granule", past_the_allocation,
+          too_long_claims);
+  c.fault("far_beyond", "k beyond everything that is mapped", far_beyond, too_long_claims);
+  c.fault("contradicted", "k too large for the leading dimension of B", contradicted, too_long_claims);
+  c.fault("index_too_high", "an index one too high into an operand", index_one_too_high, {"S3-7"});
+  c.fault("10x10_by_10x5", "10x10 times 10x5, said to have incorrect dimensions", said_to_be_incompatible,
+          {"S1-8"});
 
-  c.add("right_k", arm_kind::remedy, "the k that the buffers hold", right_k);
-  c.add("checked_shapes", arm_kind::remedy, "compare shapes on the host before the call",
-        checked_on_the_host);
+  c.remedy("right_k", "the k that the buffers hold", right_k);
+  c.remedy("checked_shapes", "compare shapes on the host before the call", checked_on_the_host);
   c.repeat_undefined({"past_allocation", "far_beyond"},
                      "what lies behind an allocation, and whether it is mapped");
   c.in_tier = {"control", "other_data_behind", "far_beyond", "index_too_high", "checked_shapes"};

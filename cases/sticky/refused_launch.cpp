@@ -128,23 +128,23 @@ void smaller_block(trial& t, const refusal& r) {
 // ---- the case ----
 
 void refused_launch(failure_case& c) {
-  c.add("control", arm_kind::control, "a launch that is not refused, then cuBLAS", control);
+  c.control("a launch that is not refused, then cuBLAS", control);
 
   const auto with = [](void (*body)(trial&, const refusal&), const refusal& r) {
     return [body, r](trial& t) { body(t, r); };
   };
   for (const refusal& r : refusals) {
     const std::string name = r.name, words = r.words;
-    c.add("unchecked_" + name, arm_kind::fault, words + ", unchecked; then cuBLAS", with(unchecked, r));
-    c.add("carry_on_" + name, arm_kind::remedy, words + "; carry on after it", with(carry_on, r), {"S1-5"});
+    c.fault("unchecked_" + name, words + ", unchecked; then cuBLAS", with(unchecked, r));
+    c.remedy("carry_on_" + name, words + "; carry on after it", with(carry_on, r), {"S1-5"});
   }
   const refusal& usual = refusals.front();
-  c.add("blamed", arm_kind::fault, "a refused launch, and the program looks only after a product",
-        with(blamed, usual), {"S1-3"});
-  c.add("consume_error", arm_kind::remedy, "ask for the error straight after the refused launch",
-        with(consume_the_error, usual));
-  arm& smaller = c.add("smaller_block", arm_kind::remedy, "the same kernel in a block that there may be",
-                       with(smaller_block, refusals[1]));
+  c.fault("blamed", "a refused launch, and the program looks only after a product", with(blamed, usual),
+          {"S1-3"});
+  c.remedy("consume_error", "ask for the error straight after the refused launch",
+           with(consume_the_error, usual));
+  arm& smaller = c.remedy("smaller_block", "the same kernel in a block that there may be",
+                          with(smaller_block, refusals[1]));
   smaller.against = "unchecked_bad_configuration";
   c.in_tier = {"control", "unchecked_too_many_resources", "carry_on_too_many_resources", "blamed"};
   c.share_process_of({"control", "blamed", "consume_error", "smaller_block"});

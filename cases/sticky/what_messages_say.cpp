@@ -158,19 +158,17 @@ void right_lda(trial& t) {
 // ---- the case ----
 
 void what_messages_say(failure_case& c) {
-  c.add("control", arm_kind::control, "calls that are right", control);
+  c.control("calls that are right", control);
 
-  c.add("small_lda", arm_kind::fault, "cublasSgemm with lda below m", small_lda, {"S1-16"});
-  c.add("lt_small_lda", arm_kind::fault, "cublasLtMatmulAlgoGetHeuristic with lda below m", lt_small_lda,
-        {"S1-16"});
-  c.add("lt_inner_extents", arm_kind::fault, "cublasLtMatmulAlgoGetHeuristic with two values for k",
-        lt_inner_extents, {"S1-16"});
-  c.add("assertion", arm_kind::fault, "an assertion in a kernel fails, then cublasCreate", assertion,
-        {"S1-16"});
-  c.add("illegal_address", arm_kind::fault, "a kernel stores to an illegal address, then cublasCreate",
-        illegal_address, {"S1-16"});
+  c.fault("small_lda", "cublasSgemm with lda below m", small_lda, {"S1-16"});
+  c.fault("lt_small_lda", "cublasLtMatmulAlgoGetHeuristic with lda below m", lt_small_lda, {"S1-16"});
+  c.fault("lt_inner_extents", "cublasLtMatmulAlgoGetHeuristic with two values for k", lt_inner_extents,
+          {"S1-16"});
+  c.fault("assertion", "an assertion in a kernel fails, then cublasCreate", assertion, {"S1-16"});
+  c.fault("illegal_address", "a kernel stores to an illegal address, then cublasCreate", illegal_address,
+          {"S1-16"});
 
-  c.add("right_lda", arm_kind::remedy, "the right leading dimension", right_lda);
+  c.remedy("right_lda", "the right leading dimension", right_lda);
   c.share_process_of({"control", "small_lda", "lt_small_lda", "lt_inner_extents", "right_lda"});
 }
 

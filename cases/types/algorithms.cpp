@@ -407,30 +407,25 @@ void group_with_host_scalars(trial& t) {
 // ---- the case ----
 
 void algorithms(failure_case& c) {
-  c.add("control", arm_kind::control, "algorithms with what they were chosen for, and C in the place of D",
-        control);
+  c.control("algorithms with what they were chosen for, and C in the place of D", control);
 
-  c.add("smaller_workspace", arm_kind::fault, "less workspace than the algorithm says, or none",
-        smaller_workspace, {"S3-3"});
-  c.add("tiny_preference", arm_kind::fault, "a query for algorithms that sum up in a workspace of few bytes",
-        tiny_preference);
-  c.add("stale", arm_kind::fault, "an algorithm used again for another product", stale);
-  c.add("no_algorithm", arm_kind::fault, "a null algorithm, with and without a workspace", no_algorithm);
-  c.add("in_place_as_other", arm_kind::fault, "D as C under another description", in_place_as_other);
-  c.add("group_with_device_scalars", arm_kind::fault, "grouped products in device pointer mode",
-        group_with_device_scalars);
+  c.fault("smaller_workspace", "less workspace than the algorithm says, or none", smaller_workspace,
+          {"S3-3"});
+  c.fault("tiny_preference", "a query for algorithms that sum up in a workspace of few bytes",
+          tiny_preference);
+  c.fault("stale", "an algorithm used again for another product", stale);
+  c.fault("no_algorithm", "a null algorithm, with and without a workspace", no_algorithm);
+  c.fault("in_place_as_other", "D as C under another description", in_place_as_other);
+  c.fault("group_with_device_scalars", "grouped products in device pointer mode", group_with_device_scalars);
 
-  c.add("size_it_says", arm_kind::remedy, "as much workspace as the algorithm says", size_it_says);
-  c.add("ask_for_what_there_is", arm_kind::remedy, "a query for the workspace that there is",
-        ask_for_what_there_is);
-  c.add("larger_preference", arm_kind::remedy, "a query for 32 MiB", larger_preference);
-  c.add("check_first", arm_kind::remedy, "cublasLtMatmulAlgoCheck before reuse, and a fresh query",
-        check_first)
-      .against = "stale";
-  c.add("same_description", arm_kind::remedy, "the same description for C and D", same_description);
-  c.add("c_elsewhere", arm_kind::remedy, "an address of its own for C", c_elsewhere);
-  c.add("group_with_host_scalars", arm_kind::remedy, "grouped products in host pointer mode",
-        group_with_host_scalars);
+  c.remedy("size_it_says", "as much workspace as the algorithm says", size_it_says);
+  c.remedy("ask_for_what_there_is", "a query for the workspace that there is", ask_for_what_there_is);
+  c.remedy("larger_preference", "a query for 32 MiB", larger_preference);
+  c.remedy("check_first", "cublasLtMatmulAlgoCheck before reuse, and a fresh query", check_first).against =
+      "stale";
+  c.remedy("same_description", "the same description for C and D", same_description);
+  c.remedy("c_elsewhere", "an address of its own for C", c_elsewhere);
+  c.remedy("group_with_host_scalars", "grouped products in host pointer mode", group_with_host_scalars);
   c.in_tier = {"control",           "smaller_workspace", "no_algorithm",
                "in_place_as_other", "size_it_says",      "same_description"};
   c.share_process({"stale"});

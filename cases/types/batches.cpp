@@ -252,16 +252,15 @@ void write_c_out(trial& t) {
 }
 
 void batches(failure_case& c) {
-  c.add("control", arm_kind::control, "65535 products, a batch of two, and every column of C", control);
+  c.control("65535 products, a batch of two, and every column of C", control);
 
-  c.add("more_than_65535", arm_kind::fault, "65536 and 70000 products in a call", more_than_65535);
-  c.add("different_counts", arm_kind::fault, "counts of a batch that differ between A, B and C",
-        different_counts);
-  c.add("one_column_of_c", arm_kind::fault, "C with a leading dimension of 0", one_column_of_c);
+  c.fault("more_than_65535", "65536 and 70000 products in a call", more_than_65535);
+  c.fault("different_counts", "counts of a batch that differ between A, B and C", different_counts);
+  c.fault("one_column_of_c", "C with a leading dimension of 0", one_column_of_c);
 
-  c.add("fewer_at_a_time", arm_kind::remedy, "65535 products at most at a time", fewer_at_a_time);
-  c.add("same_counts", arm_kind::remedy, "the same count on every description", same_counts);
-  c.add("write_c_out", arm_kind::remedy, "every column of C written out", write_c_out);
+  c.remedy("fewer_at_a_time", "65535 products at most at a time", fewer_at_a_time);
+  c.remedy("same_counts", "the same count on every description", same_counts);
+  c.remedy("write_c_out", "every column of C written out", write_c_out);
   c.in_tier = {"control", "different_counts", "one_column_of_c", "same_counts", "write_c_out"};
   c.share_process();
 }

@@ -274,19 +274,18 @@ void one_at_a_time(trial& t) {
 }
 
 void int8_products(failure_case& c) {
-  c.add("control", arm_kind::control, "column order, TN, whole multiples of 4 and of 16", control);
+  c.control("column order, TN, whole multiples of 4 and of 16", control);
 
-  c.add("tiled_orders", arm_kind::fault, "COL32 with COL4_4R2_8C and with COL32_2R_4R4", tiled_orders);
-  c.add("odd_extents", arm_kind::fault, "extents and leading dimensions that are no multiples of 4",
-        odd_extents);
-  c.add("many_columns", arm_kind::fault, "65540 columns by cuBLASLt", many_columns_at_once);
-  c.add("batch", arm_kind::fault, "a batch of two by cuBLASLt", batch);
+  c.fault("tiled_orders", "COL32 with COL4_4R2_8C and with COL32_2R_4R4", tiled_orders);
+  c.fault("odd_extents", "extents and leading dimensions that are no multiples of 4", odd_extents);
+  c.fault("many_columns", "65540 columns by cuBLASLt", many_columns_at_once);
+  c.fault("batch", "a batch of two by cuBLASLt", batch);
 
-  c.add("column_order", arm_kind::remedy, "column order and TN in place of tiled orders", column_order);
-  c.add("pad_to_4", arm_kind::remedy, "zeros up to multiples of 4", [](trial& t) { pad(t, 4); });
-  c.add("pad_to_16", arm_kind::remedy, "zeros up to multiples of 16", [](trial& t) { pad(t, 16); });
-  c.add("split_columns", arm_kind::remedy, "65536 columns at most at a time", split_columns);
-  c.add("one_at_a_time", arm_kind::remedy, "a product at a time in place of a batch", one_at_a_time);
+  c.remedy("column_order", "column order and TN in place of tiled orders", column_order);
+  c.remedy("pad_to_4", "zeros up to multiples of 4", [](trial& t) { pad(t, 4); });
+  c.remedy("pad_to_16", "zeros up to multiples of 16", [](trial& t) { pad(t, 16); });
+  c.remedy("split_columns", "65536 columns at most at a time", split_columns);
+  c.remedy("one_at_a_time", "a product at a time in place of a batch", one_at_a_time);
   c.in_tier = {"control", "tiled_orders", "batch", "pad_to_16", "one_at_a_time"};
   c.share_process();
 }

@@ -292,14 +292,12 @@ void columns_together(trial& t) {
 }
 
 void wide_extents(failure_case& c) {
-  c.add("control", arm_kind::control, "the same where every index fits", control);
-  c.add("long_vectors", arm_kind::fault, "cuBLASLt with one row or column, and more than 2^31 elements",
-        long_vectors);
-  c.add("far_apart_in_y", arm_kind::fault, "gemv, transposed, with an increment of 2^30", far_apart_in_y);
-  c.add("far_apart_in_a", arm_kind::fault, "cublasZgemv with a leading dimension of 2^30", far_apart_in_a);
-  c.add("incy_of_1", arm_kind::remedy, "an increment of 1", incy_of_1).against = "far_apart_in_y";
-  c.add("columns_together", arm_kind::remedy, "the least leading dimension", columns_together).against =
-      "far_apart_in_a";
+  c.control("the same where every index fits", control);
+  c.fault("long_vectors", "cuBLASLt with one row or column, and more than 2^31 elements", long_vectors);
+  c.fault("far_apart_in_y", "gemv, transposed, with an increment of 2^30", far_apart_in_y);
+  c.fault("far_apart_in_a", "cublasZgemv with a leading dimension of 2^30", far_apart_in_a);
+  c.remedy("incy_of_1", "an increment of 1", incy_of_1).against = "far_apart_in_y";
+  c.remedy("columns_together", "the least leading dimension", columns_together).against = "far_apart_in_a";
 }
 
 const register_case here("types.wide_extents",

@@ -92,8 +92,7 @@ std::string defect_of_counterpart(const failure_case& c, const arm& a) {
 
 }  // namespace
 
-arm& failure_case::add(std::string name, arm_kind kind, std::string summary, std::function<void(trial&)> body,
-                       std::vector<std::string> claims) {
+arm& failure_case::add(text name, arm_kind kind, text summary, to_run body, ids claims) {
   arm& a = arms.emplace_back();
   a.name = std::move(name);
   a.kind = kind;
@@ -104,8 +103,7 @@ arm& failure_case::add(std::string name, arm_kind kind, std::string summary, std
   return a;
 }
 
-arm& failure_case::add_framework(std::string name, arm_kind kind, std::string summary,
-                                 std::vector<std::string> claims) {
+arm& failure_case::add_framework(text name, arm_kind kind, text summary, ids claims) {
   arm& a = add(std::move(name), kind, std::move(summary), {}, std::move(claims));
   a.framework = this->name.substr(0, this->name.find('.'));
   a.timeout = std::chrono::seconds(120);  // importing a framework may take long

@@ -103,14 +103,27 @@ struct failure_case {
   /// For families with one line in cases/CMakeLists.txt (FAMILY.*); other cases state this in their line.
   memory_class memory = memory_class::shared;
 
+  using text = std::string;
+  using ids = std::vector<std::string>;
+  using to_run = std::function<void(trial&)>;
   /// Adds an arm in the usual environment: lazy loading of code, default workspace of handles. Set other needs on the returned arm before
   /// the next one is added.
-  arm& add(std::string name, arm_kind kind, std::string summary, std::function<void(trial&)> body,
-           std::vector<std::string> claims = {});
+  arm& add(text name, arm_kind kind, text summary, to_run body, ids claims = {});
+  arm& control(const text& summary, const to_run& body, const ids& claims = {}) {
+    return add("control", arm_kind::control, summary, body, claims);
+  }
+  arm& fault(const text& name, const text& summary, const to_run& body, const ids& claims = {}) {
+    return add(name, arm_kind::fault, summary, body, claims);
+  }
+  arm& remedy(const text& name, const text& summary, const to_run& body, const ids& claims = {}) {
+    return add(name, arm_kind::remedy, summary, body, claims);
+  }
+  arm& dead_end(const text& name, const text& summary, const to_run& body, const ids& claims = {}) {
+    return add(name, arm_kind::dead_end, summary, body, claims);
+  }
 
   /// Adds an arm of the case's framework (its family), which runs in the given Python. The environment is the usual one.
-  arm& add_framework(std::string name, arm_kind kind, std::string summary,
-                     std::vector<std::string> claims = {});
+  arm& add_framework(text name, arm_kind kind, text summary, ids claims = {});
 
   /// Sets arm::shares_process for the arms added so far, except these.
   void share_process(const std::vector<std::string>& but = {});
