@@ -434,28 +434,13 @@ int show_predictions(const fs::path& folder, print_form form) {
                               r.adds ? table_value(std::to_string(*r.adds), std::int64_t{*r.adds})
                                      : table_value("nothing is predicted", nullptr),
                               std::string(r.why)});
-  const leave_one_out found = judge_by_others(folder, true);
-  std::map<predicted_from, prediction_score> sums;
+  leave_one_out found = judge_by_others(folder);
   const auto value_of = [](const prediction_score& s) {
     if (s.made == 0) return table_value("-", nullptr);
     return table_value(fmt::format("{} of {}", s.held, s.made),
                        std::map<std::string, std::int64_t>{{"held", static_cast<std::int64_t>(s.held)},
                                                            {"of", static_cast<std::int64_t>(s.made)}});
   };
-  std::map<std::string, std::map<predicted_from, prediction_score>> by_family;
-  std::map<predicted_from, prediction_score> of_changing;
-  const auto count = [&](const leave_one_out& from, bool of_same_version) {
-    for (const auto& [key, score] : from.scores) {
-      if ((key.second == predicted_from::same_version) != of_same_version) continue;
-      by_family[key.first][key.second] = score;
-      sums[key.second].held += score.held;
-      sums[key.second].made += score.made;
-    }
-    for (const auto& [from_what, score] : from.of_changing)
-      if ((from_what == predicted_from::same_version) == of_same_version) of_changing[from_what] = score;
-  };
-  count(found, false);
-  count(judge_by_others(folder, false), true);
   named_table held{
       .name = "predictions", .title = "Predictions that held", .columns = {{"family of cases", "family"}}};
   constexpr std::array kinds{std::pair{predicted_from::same_version, "same_minor_version"},
@@ -464,21 +449,21 @@ int show_predictions(const fs::path& folder, print_form form) {
                              std::pair{predicted_from::one_version, "one_side"},
                              std::pair{predicted_from::architecture, "another_architecture"}};
   for (const auto& [kind, key] : kinds)
-    held.columns.push_back({sums.contains(kind) ? to_string(kind) : "", key});
-  const auto add_row = [&](const std::string& family, std::map<predicted_from, prediction_score>& scores) {
+    held.columns.push_back({found.of_all.contains(kind) ? to_string(kind) : "", key});
+  const auto add_row = [&](const std::string& family, prediction_scores& scores) {
     auto& row = held.rows.emplace_back(std::vector<table_value>{family});
     for (const auto& [kind, key] : kinds) row.push_back(value_of(scores[kind]));
   };
-  add_row("arms that change between stacks", of_changing);
-  for (auto& [family, scores] : by_family) add_row(family, scores);
-  add_row("all", sums);
+  add_row("arms that change between stacks", found.of_changing);
+  for (auto& [family, scores] : found.of_family) add_row(family, scores);
+  add_row("all", found.of_all);
   const std::vector tables{std::move(held), std::move(distances)};
   if (form.json) {
     auto json = to_json(tables);
     json["unpredicted"] = found.unpredicted;
     return print_json(json);
   }
-  if (const prediction_score& s = of_changing[predicted_from::one_version]; s.made > 0)
+  if (const prediction_score& s = found.of_changing[predicted_from::one_version]; s.made > 0)
     fmt::print(std::cout,
                "Of arms that change between stacks, {} % of the predictions from a version on one side held "
                "({} of {}). A new release is predicted so. Of an arm that is the same on all stacks no "

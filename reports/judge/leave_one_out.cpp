@@ -40,7 +40,7 @@ std::string to_string(predicted_from f) {
   return names.at(static_cast<std::size_t>(f));
 }
 
-leave_one_out judge_by_others(const std::filesystem::path& recorded, bool whole_version) {
+leave_one_out judge_by_others(const std::filesystem::path& recorded) {
   struct prediction {
     std::string arm;
     predicted_from from;
@@ -54,28 +54,32 @@ leave_one_out judge_by_others(const std::filesystem::path& recorded, bool whole_
   for (const std::filesystem::path& folder : stacks_in(recorded)) {
     const record r = load_stack(folder);
     const stack_keys here = keys_of(r);
-    others.leave_out([&](const std::string& name, const stack_keys& keys) {
-      return name == folder.filename() || (whole_version && same_minor_version(keys, here));
-    });
-    for (const case_result& c : r.cases)
-      for (const arm_result& a : c.arms) {
-        if (!a.expected || !a.races.empty() || !observed(a)) continue;
-        const std::string name = join_key(c.name, a.name);
-        const auto architecture = here.find("compute_capability");
-        const auto [at, is_first] =
-            first.try_emplace({architecture == here.end() ? "" : architecture->second, name}, a);
-        if (!is_first && !is_same(compare_arms(&at->second, &a).v)) changing.insert(name);
-        const reference* const known = others.find(c.name, a.name, here);
-        if (known == nullptr || known->undefined) {
-          ++all.unpredicted;
-          continue;
+    for (const bool whole_version : {true, false}) {
+      others.leave_out([&](const std::string& name, const stack_keys& keys) {
+        return name == folder.filename() || (whole_version && same_minor_version(keys, here));
+      });
+      for (const case_result& c : r.cases)
+        for (const arm_result& a : c.arms) {
+          if (!a.expected || !a.races.empty() || !observed(a)) continue;
+          const std::string name = join_key(c.name, a.name);
+          const auto architecture = here.find("compute_capability");
+          const auto [at, is_first] =
+              first.try_emplace({architecture == here.end() ? "" : architecture->second, name}, a);
+          if (!is_first && !is_same(compare_arms(&at->second, &a).v)) changing.insert(name);
+          const reference* const known = others.find(c.name, a.name, here);
+          if (known == nullptr || known->undefined) {
+            all.unpredicted += whole_version ? 1 : 0;
+            continue;
+          }
+          const predicted_from from = source_of(*known);
+          if ((from == predicted_from::same_version) == whole_version) continue;
+          const bool held = std::ranges::any_of(
+              known->from, [&](const expectation& e) { return is_same(compare_arms(e.shown, &a).v); });
+          all.of_family[family_of_case(c.name)][from].add(held);
+          all.of_all[from].add(held);
+          made.push_back({name, from, held});
         }
-        const bool held = std::ranges::any_of(
-            known->from, [&](const expectation& e) { return is_same(compare_arms(e.shown, &a).v); });
-        const predicted_from from = source_of(*known);
-        all.scores[{family_of_case(c.name), from}].add(held);
-        made.push_back({name, from, held});
-      }
+    }
   }
   for (const prediction& p : made)
     if (changing.contains(p.arm)) all.of_changing[p.from].add(p.held);

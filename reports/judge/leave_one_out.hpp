@@ -7,7 +7,6 @@
 #include <filesystem>
 #include <map>
 #include <string>
-#include <utility>
 
 namespace cufault {
 
@@ -27,16 +26,18 @@ struct prediction_score {
   void add(bool holds) { ++made, held += holds ? 1 : 0; }
 };
 
+using prediction_scores = std::map<predicted_from, prediction_score>;
+
 struct leave_one_out {
-  /// By family of cases, and what arms were predicted from.
-  std::map<std::pair<std::string, predicted_from>, prediction_score> scores{};
+  std::map<std::string, prediction_scores> of_family{};  ///< of cases
   /// Those of arms that two stacks of one architecture show otherwise: of any other arm each prediction holds.
-  std::map<predicted_from, prediction_score> of_changing{};
-  std::size_t unpredicted = 0;  ///< arms of which no other stack says anything
+  prediction_scores of_changing{};
+  prediction_scores of_all{};
+  std::size_t unpredicted = 0;  ///< arms of which no stack of another version says anything
 };
 
-/// Judges each stack of a folder by the others. Arms whose outcome is undefined, and those that race, do not count. `whole_version`: also leaves
-/// out the other stacks with the same minor version of cuBLAS, so that arms are predicted from other versions. Throws input_error.
-leave_one_out judge_by_others(const std::filesystem::path& recorded, bool whole_version);
+/// Judges each stack of a folder by the others, and by those of other minor versions of cuBLAS. Arms whose outcome is undefined, and those that
+/// race, do not count. Throws input_error.
+leave_one_out judge_by_others(const std::filesystem::path& recorded);
 
 }  // namespace cufault

@@ -68,8 +68,8 @@ TEST_F(predictions_of_arms, are_counted_apart_of_arms_that_change) {
   shows("13.1.0", {{"changes", no_memory}, {"stays", internal}});
   shows("13.2.0", {{"changes", internal}, {"stays", internal}});
   shows("13.3.0", {{"changes", internal}, {"stays", internal}});
-  const leave_one_out found = judge_by_others(directory / "recorded", true);
-  const auto of_all = found.scores.at({"memory", predicted_from::one_version});
+  const leave_one_out found = judge_by_others(directory / "recorded");
+  const auto of_all = found.of_family.at("memory").at(predicted_from::one_version);
   const auto of_changing = found.of_changing.at(predicted_from::one_version);
   EXPECT_EQ(std::pair(of_all.held, of_all.made), std::pair(std::size_t{3}, std::size_t{4}));
   EXPECT_EQ(std::pair(of_changing.held, of_changing.made), std::pair(std::size_t{1}, std::size_t{2}))
