@@ -38,7 +38,7 @@ namespace {
         (pid_t * pid, const char* name, const posix_spawn_file_actions_t* actions,                        \
          const posix_spawnattr_t* attributes, char* const* words, char* const* variables),                \
         variables, pid, name, actions, attributes, words, variables)                                      \
-  START(int, system, (const char* command), environ, command)                                             \
+  START(int, system, (const char* command), command != nullptr ? environ : &nothing_starts, command)      \
   START(FILE*, popen, (const char* command, const char* type), environ, command, type)
 
 /// The interposed definitions, found in advance: a signal handler and a child of vfork may call these anywhere.
@@ -49,10 +49,13 @@ struct definitions {
 };
 constinit definitions next{};
 
+/// In place of an environment: system(nullptr) only asks whether there is a shell.
+constinit char* nothing_starts = nullptr;
+
 /// Before `real` starts a program with these variables.
 template <class Function, class... Arguments>
 auto start(Function* const& real, char* const* variables, Arguments... arguments) {
-  if (!preloads_injector(variables)) {
+  if (variables != &nothing_starts && !preloads_injector(variables)) {
     read_environment();
     if (counts_are_of_this_process()) begin_counts_of_process();  // a forked child may have no file yet
     report_removed_preload();

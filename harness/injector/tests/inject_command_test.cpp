@@ -175,7 +175,8 @@ TEST_F(inject_command, tells_that_a_process_took_the_injector_from_what_it_start
     }
   }
   for (const std::string& command :
-       {python + "subprocess.run(words[:1] + ['version'])\"", "env -u CUFAULT_NONE " + probe + " version",
+       {c + "library.system(None); os.environ['LD_PRELOAD'] = kept\"",
+        python + "subprocess.run(words[:1] + ['version'])\"", "env -u CUFAULT_NONE " + probe + " version",
         "sh -c 'env LD_PRELOAD=$LD_PRELOAD " + probe + " version'"})
     EXPECT_THAT(cli(inject + command), Not(Contains(told))) << command;
 }
