@@ -92,11 +92,6 @@ struct decision {
   bool budgeted = false;               // the call counts against budgets
 };
 
-/// The log tells it, and the seed of `corrupt` depends on it. To count takes a look at all slots.
-bool needs_number(const rule& of) {
-  return of.does == effect::corrupt || (of.does != effect::log && !asked_for().log.empty());
-}
-
 /// Every rule counts the call, even if another rule or a sticky error has already `decided` it.
 decision judge(const rules_of_slot& rules, const call_frame& frame, pending_call& p, bool decided) {
   decision s;
@@ -120,7 +115,6 @@ decision judge(const rules_of_slot& rules, const call_frame& frame, pending_call
     if (call.caller.empty()) call.caller = library_at(frame.caller);
     // Injections are rare, so walking the stack costs little. Other logged calls have a stack only if a rule asks for it.
     if (!call.stack && r->what.does != effect::log) call.stack = hash_of_stack(frame.caller);
-    if (call.number == 0 && needs_number(r->what)) call.number = calls_of(call.function);
     if (r->what.does == effect::trap || r->what.does == effect::device_assert) {
       if (const int code = start_faulty_kernel(r->what.does == effect::trap); code != 0) {
         report_no_injection(*r, call, n, driver_code_name(code));
@@ -164,7 +158,6 @@ bool claim_budget(const slot& s, const call_frame& frame, pending_call& p) {
   const budget_claim claim = claim_of(call, s.memory.role);
   p.claim = claim.number;
   if (claim.refused_by == nullptr) return true;
-  if (needs_number(claim.refused_by->what)) call.number = calls_of(call.function);
   count_injection(*claim.refused_by);
   report_injection(*claim.refused_by, call, claim.refused_by->acted);
   return false;
@@ -255,6 +248,8 @@ void begin_call(pending_call& p, std::uint32_t index, call_frame* frame, bool fi
     return answer(p, shared_object_init_failed);
   if (own) return;
   if (is_passed_on(s)) return static_cast<void>(++s.passed_on);
+  for (const auto* each = s.numbered.load(); each != nullptr; each = each->next)
+    if (const auto n = ++each->by->calls; each->by->function == s.function.text) p.facts.number = n;
 
   const bool sticky = sticky_errors_exist();
   p.accounted = is_accounted(s.memory.role) && (budgets_in_use() || sticky);

@@ -172,8 +172,6 @@ struct call_count {
   std::uint64_t calls;
 };
 std::uint32_t all_slots();
-/// Calls so far that a rule for this function would have counted; one that is sticky leaves out calls without a context.
-std::uint64_t calls_of(std::string_view function);
 call_count count_of(std::uint32_t slot);
 /// A driver function that was resolved but has no thunk.
 struct unwrapped_name {

@@ -186,7 +186,10 @@ void begin_counts_of_child() {
   injections_without_file = 0;
   cufault_counts = nullptr;
   pthread_setspecific(end_of_thread, nullptr);
-  for (std::uint32_t i = 0; i < all_slots(); ++i) slots[i].passed_on = 0;
+  for (std::uint32_t i = 0; i < all_slots(); ++i) {
+    slots[i].passed_on = 0;
+    for (const auto* each = slots[i].numbered.load(); each != nullptr; each = each->next) each->by->calls = 0;
+  }
   process = getpid();
 }
 
@@ -220,13 +223,6 @@ call_count count_of(std::uint32_t index) {
   for (const thread_counts* each = counts; each != nullptr; each = each->next)
     calls += __atomic_load_n(&each->calls->calls[index], __ATOMIC_RELAXED);
   return {s.function.text.data(), s.function_json, s.resolver_json, calls};
-}
-
-std::uint64_t calls_of(std::string_view function) {
-  std::uint64_t sum = 0;
-  for (std::uint32_t i = 0; i < all_slots(); ++i)
-    if (matches_function(function, slots[i].function)) sum += count_of(i).calls - slots[i].passed_on;
-  return sum;
 }
 
 bool counts_are_of_this_process() {

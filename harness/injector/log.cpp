@@ -273,8 +273,8 @@ void report_injection(const active_rule& r, const call_facts& call, std::uint64_
   json line{{"event", r.what.does == effect::log ? "call" : "injected"},
             {"function", call.function},
             {"ordinal", ordinal}};
-  // Which call of the process it is, whatever the rule: what --replay needs.
-  if (call.number != 0 && r.what.does != effect::log) line["call"] = call.number;
+  // Which call of the process it is, whatever the rule: what --replay needs, which reads a file.
+  if (call.number != 0 && r.what.does != effect::log && !asked_for().log.empty()) line["call"] = call.number;
   add_call(line, call);
   line["rule"] = r.number;
   if (changed != nullptr)

@@ -51,7 +51,7 @@ struct call_facts {
   const void* address = nullptr;         ///< that the call returns to
   std::optional<std::uint64_t> stack{};  ///< hash of the call stack (call_stack.cpp), where a rule asks
   const void* context = nullptr;         ///< that a sticky error is of
-  std::uint64_t number = 0;  ///< among the calls that a rule for `function` counts; 0: nobody asked
+  std::uint64_t number = 0;  ///< among the calls that a rule for `function` counts; 0: no rule but logs
 };
 
 struct rule {

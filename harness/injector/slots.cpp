@@ -89,6 +89,25 @@ bool concerns(const active_rule& r, const slot& s) {
   return is_for_function(what, s.function);
 }
 
+void number_by(std::uint32_t index, call_numbers& by) {
+  slots[index].numbered = new numbered_by{&by, slots[index].numbered};
+}
+
+/// From now on; earlier calls are those of the counts.
+void number_calls_of(state& w, const slot& s) {
+  for (const auto* each = s.numbered.load(); each != nullptr; each = each->next)
+    if (each->by->function == s.function.text) return;
+  call_numbers& added = w.numbers.emplace_back();
+  added.function = s.function.text;
+  for (std::uint32_t i = 0; i < used_slots; ++i) {
+    const function_name& other = slots[i].function;
+    if (other.base() != s.function.base() || !matches_function(added.function, other)) continue;
+    added.calls += count_of(i).calls - slots[i].passed_on;
+    number_by(i, added);
+    set_entry_of_slot(i);
+  }
+}
+
 /// Frees replaced rules that no call in flight can reach.
 void free_replaced(state& w) {
   const auto in_use = [](const active_rule* r) { return r->calls_in_flight != 0; };
@@ -164,6 +183,8 @@ void name_slot(state& w, const char* function, const char* library) {
   if (s.function.base() == "cuGetProcAddress") s.is = role::look_up;
   if (s.function.base() == "cudaGetLastError") s.is = role::returns_and_resets_last_error;
   if (s.function.base() == "cudaPeekAtLastError") s.is = role::returns_last_error;
+  for (call_numbers& each : w.numbers)
+    if (matches_function(each.function, s.function)) number_by(index, each);
   used_slots = index + 1;
   name_in_counts(index);
 }
@@ -174,6 +195,9 @@ void update_slot(state& w, std::uint32_t index) {
   concerned.clear();
   for (const auto& r : current_rules()->all)
     if (concerns(*r, s)) concerned.push_back(r.get());
+  if (std::any_of(concerned.begin(), concerned.end(),
+                  [](const auto* r) { return r->what.does != effect::log; }))
+    number_calls_of(w, s);
   auto& made = w.current->of_slots;
   // Most functions share their rules with the function before.
   if (!concerned.empty() && (made.empty() || made.back()->all != concerned))
@@ -187,8 +211,8 @@ void set_entry_of_slot(std::uint32_t index) {
   void* real = s.real;
   const bool accounted = is_accounted(s.memory.role) && budgets_in_use();
   const bool ordinary = s.is == role::ordinary || (s.is != role::look_up && !last_errors_exist());
-  const bool direct = s.rules == nullptr && ordinary && real != nullptr && !accounted && !each_call_told &&
-                      !sticky_errors_exist();
+  const bool direct = s.rules == nullptr && s.numbered == nullptr && ordinary && real != nullptr &&
+                      !accounted && !each_call_told && !sticky_errors_exist();
   void* entry = direct ? real : reinterpret_cast<void*>(cufault_armed);
   if (direct && captures(s.of)) {
     entry = reinterpret_cast<void*>(cufault_armed);

@@ -39,6 +39,16 @@ struct rules_of_slot {
   rules_of_slot& operator=(const rules_of_slot&) = delete;
 };
 
+/// Calls that a rule for a function counts, from the first rule that may tell of one: no other thread's call gets the same number.
+struct call_numbers {
+  std::string_view function;
+  std::atomic<std::uint64_t> calls{0};
+};
+struct numbered_by {
+  call_numbers* by;
+  const numbered_by* next;
+};
+
 enum class role : std::uint8_t {
   ordinary,
   look_up,                        ///< cuGetProcAddress
@@ -57,6 +67,8 @@ struct slot {
   bool in_front = false;
   memory_function memory;
   std::atomic<const rules_of_slot*> rules{nullptr};
+  std::atomic<const numbered_by*> numbered{
+      nullptr};                             ///< its own function's, and that of shorter forms of the name
   std::atomic<std::uint64_t> passed_on{0};  ///< calls that belong to a call of another slot
 };
 extern constinit std::array<slot, CUFAULT_SLOTS> slots;
@@ -76,6 +88,7 @@ struct state {
   std::unique_ptr<rule_generation> current;
   std::vector<std::unique_ptr<rule_generation>> replaced;  ///< calls may still read them
   std::vector<active_rule*> scratch;
+  std::deque<call_numbers> numbers;  ///< one for each function
   std::deque<unwrapped_name> unwrapped;
   std::map<const void*, std::optional<int>> primary_of;  ///< devices of primary contexts, by context
   std::map<const void*, sticky_error> lost_contexts;     ///< those of no primary context

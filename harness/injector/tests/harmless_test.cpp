@@ -3,6 +3,8 @@
 // The injector is harmless beside other interposing libraries, on unusual stacks, and in cancelled threads.
 #include "harness/injector/tests/injector_fixture.hpp"
 
+#include <numeric>
+
 namespace cufault {
 namespace {
 
@@ -80,6 +82,20 @@ TEST_F(harmless, sees_a_call_once_that_a_shim_makes_after_another) {
     int allocations = 0;
     for (const json& each : events("call")) allocations += each["function"] == "cuMemAlloc_v2" ? 1 : 0;
     EXPECT_EQ(allocations, 4) << preload;
+  }
+}
+
+TEST_F(harmless, numbers_each_call_of_two_threads_once_where_another_library_passes_it_on) {
+  constexpr int calls = 1000;  // of each
+  for (const std::string& preload : {library, library + ":" + shim}) {
+    fs::remove(log());
+    said_beside(preload, "in_two_threads " + std::to_string(calls),
+                rules(R"({"function": "cuMemAlloc", "return": "OUT_OF_MEMORY", "when": "after"})"));
+    std::vector<int> numbers, all(2 * calls);
+    for (const json& each : events("injected")) numbers.push_back(each["call"]);
+    std::sort(numbers.begin(), numbers.end());
+    std::iota(all.begin(), all.end(), 1);
+    EXPECT_EQ(numbers, all) << preload;
   }
 }
 

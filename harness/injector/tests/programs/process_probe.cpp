@@ -63,6 +63,17 @@ void ways(std::size_t bytes) {
   std::printf("told why: %d\n", dlerror() != nullptr);
 }
 
+/// So many allocations by each of two threads.
+void in_two_threads(int times) {
+  const auto allocates = [times] {
+    std::uint64_t own = 0;
+    for (int i = 0; i < times; ++i) cuMemAlloc_v2(&own, 1);
+  };
+  std::thread other(allocates);
+  allocates();
+  other.join();
+}
+
 ucontext_t outside, fiber;
 int fiber_result = 0;
 
@@ -320,6 +331,7 @@ int main(int count, char** words) {
   const std::string what = count > 1 ? words[1] : "";
   if (what == "ways") ways(static_cast<std::size_t>(std::atoi(words[2])));
   if (what == "looks_up_twice") looks_up_twice();
+  if (what == "in_two_threads") in_two_threads(std::atoi(words[2]));
   if (what == "fiber") guarded_fiber();
   if (what == "cancelled_in_delay") cancelled_in(allocates);
   if (what == "cancelled_in_driver") cancelled_in(waits_in_driver);
