@@ -162,7 +162,8 @@ TEST_F(sweep_forks, what_cannot_be_forked_is_started_anew) {
       {"fork", "its first call comes in a process that it starts"},
       {"open_connection", "(connection) would be shared by forked processes"},
       {"open_pipe", "(pipe) would be shared by forked processes"},
-      {"close_descriptors", "closed a descriptor that it inherited"}};
+      {"close_descriptors", "closed a descriptor that it inherited"},
+      {"forbid_siblings", "it cannot fork: Resource temporarily unavailable"}};
   for (const char* kind : {"open_eventfd", "open_epoll", "open_timer", "open_signals", "open_inotify"})
     all.emplace_back(kind, "(eventfd, epoll, timer or the like) would be shared by forked processes");
   for (const auto& [begins, why] : all) {

@@ -4,21 +4,28 @@
 // stand-in for cuBLAS; most handle its failure wrongly. Some change their calls between runs: they count runs in the file of SWEPT_RUNS.
 #include "harness/injector/tests/programs/blas_user.hpp"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/file.h>
 #include <sys/inotify.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -205,6 +212,19 @@ void ends_helper() {
   helper = {};
 }
 
+/// The kernel refuses forks by which a process gets this one's parent.
+void forbids_siblings() {
+  sock_filter steps[]{BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+                      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone, 0, 3),
+                      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, args)),
+                      BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, CLONE_PARENT, 0, 1),
+                      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EAGAIN),
+                      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+  const sock_fprog filter{sizeof steps / sizeof *steps, steps};
+  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) != 0)
+    std::abort();
+}
+
 void begins_otherwise(char** words, int at) {
   const auto is = [&](const char* word) { return std::strcmp(words[at], word) == 0; };
   constexpr sigset_t no_signals{};
@@ -232,6 +252,7 @@ void begins_otherwise(char** words, int at) {
     pthread_atfork(ends_helper, nullptr, nullptr);
   }
   if (is("ignore_signals")) signal(SIGTERM, SIG_IGN);
+  if (is("forbid_siblings")) forbids_siblings();
   if (is("alarm")) alarm(1);
   if (is("close_descriptors"))
     for (int file = 3; file < 1024; ++file) close(file);
