@@ -323,7 +323,7 @@ class sweep {
       };
       if (!forked || asked["compares"])
         anew = run_anew();
-      else if (!asked["alone"] && wants_repeating(forked->came_to))
+      else if (!asked["alone"] && wants_repeating(forked->came_to) && forked->came_to != outcome::hung)
         forked->repeats = {run_anew().came_to};
       // A program that does not do the same each time, or not beside the one that is forked, says nothing of forks.
       if (forked && anew && !same_result(*forked, *anew)) {
@@ -447,7 +447,9 @@ class sweep {
     }
     row alone;
     const bool agreed_anew = !r.repeats.empty() && r.repeats.front() == r.came_to;
-    while (r.repeats.size() < repetitions)
+    // A hang takes its whole timeout: a second one, alone, is enough.
+    const auto hung_again = [&] { return r.came_to == outcome::hung && r.repeats == std::vector{r.came_to}; };
+    while (r.repeats.size() < repetitions && !hung_again())
       r.repeats.push_back((alone = run_alone(call, agreed_anew)).came_to);
     // Three of three runs come to another end: runs beside it, or the fork, were the cause.
     if ((jobs_ > 1 || r.forked) && r.came_to != alone.came_to &&
@@ -492,7 +494,7 @@ class sweep {
     fmt::print(std::cout, "{:<12} {}, call {}: {}; {}, {:.2f} s{}{}\n", name_of(r.came_to), place_of(r.site),
                r.ordinal, r.code, r.ended, r.seconds, r.acceptable ? "" : "; NOT ACCEPTABLE",
                r.repeats.empty()   ? ""
-               : r.is_repeatable() ? "; 3 of 3 again"
+               : r.is_repeatable() ? fmt::format("; {0} of {0} again", r.repeats.size())
                                    : fmt::format("; NOT REPEATABLE, again {}", words_of(r.repeats)));
     const auto tell = [](std::string_view what, const std::string& text) {
       if (!text.empty()) fmt::print(std::cout, "             {}{}\n", what, one_line(text));

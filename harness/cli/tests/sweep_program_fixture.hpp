@@ -46,7 +46,7 @@ class sweep_program : public testing::Test {
     std::map<std::string, std::string> all{{"TMPDIR", folder / "temporary"}};
     if (counts_runs) {
       fs::remove(folder / "runs");
-      fs::remove(folder / "runs.crashed");
+      fs::remove(folder / "runs.failed");
       all["SWEPT_RUNS"] = folder / "runs";
     }
     return all;

@@ -66,9 +66,7 @@ void crashes() {
   cuMemFree_v2(address);
 }
 
-void hangs() {
-  const void* context = nullptr;
-  if (cuCtxGetCurrent(&context) == 0) return;
+[[noreturn]] void hangs() {
   if (const char* file = std::getenv("SWEPT_HANGS"); file != nullptr) {
     if (FILE* out = std::fopen(file, "w"); out != nullptr) {
       std::fprintf(out, "%d\n", getpid());
@@ -119,12 +117,12 @@ int number_of_run() {
   return number;
 }
 
-/// In the first of all processes, also of those that are forked, in which the call fails.
-void crashes_once() {
+/// True in the first of all processes, also of those that are forked, in which the call fails.
+bool fails_first() {
   char file[4096];
-  std::snprintf(file, sizeof file, "%s.crashed", std::getenv("SWEPT_RUNS"));
+  std::snprintf(file, sizeof file, "%s.failed", std::getenv("SWEPT_RUNS"));
   int version = 0;
-  if (cuDriverGetVersion(&version) != 0 && open(file, O_CREAT | O_EXCL | O_WRONLY, 0600) >= 0) raise(SIGSEGV);
+  return cuDriverGetVersion(&version) != 0 && open(file, O_CREAT | O_EXCL | O_WRONLY, 0600) >= 0;
 }
 
 void version_so_often(int times) {
@@ -303,8 +301,10 @@ int main(int count, char** words) {
     if (is("warn")) warns();
     if (is("swallow")) swallows();
     if (is("crash")) crashes();
-    if (is("crash_once")) crashes_once();
-    if (is("hang")) hangs();
+    if (is("crash_once") && fails_first()) raise(SIGSEGV);
+    if (is("hang_once") && fails_first()) hangs();
+    if (const void* context = nullptr; is("hang") && cuCtxGetCurrent(&context) != 0) hangs();
+    if (is("hang_at_once")) hangs();
     if (is("print")) prints();
     if (is("leak_memory")) leaks_memory();
     if (is("leak_process")) leaks_a_process();
