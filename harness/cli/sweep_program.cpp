@@ -12,6 +12,7 @@
 #include "harness/injection/program_sweep_record.hpp"
 #include "harness/model/errors.hpp"
 #include "harness/run/lanes.hpp"
+#include "harness/system/child.hpp"
 #include "harness/system/process.hpp"
 #include "harness/system/temporary_folder.hpp"
 #include "reports/base/json_input.hpp"
@@ -573,6 +574,7 @@ class sweep {
 namespace cufault {
 
 int sweep_program(const program_sweep_arguments& arguments) {
+  if (const auto ended = go_on_in_child()) return *ended;
   try {
     return program_sweep::sweep(arguments).run();
   } catch (const input_error& error) {

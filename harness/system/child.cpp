@@ -11,8 +11,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <csignal>
+#include <cstdio>
 #include <system_error>
 
 namespace cufault {
@@ -26,6 +28,53 @@ pid_t fork_child(const std::function<void()>& work) {
   if (getppid() != parent) _exit(125);  // it ended before PR_SET_PDEATHSIG took effect
   work();
   _exit(0);
+}
+
+namespace {
+
+constexpr std::array passed_on{SIGINT, SIGTERM, SIGHUP, SIGTSTP};
+volatile pid_t gets_signals = 0;
+
+void pass_on(int signal) {
+  const int before = errno;
+  if (signal != SIGTSTP) {
+    kill(gets_signals, signal);
+  } else {
+    kill(-gets_signals, SIGSTOP);
+    raise(SIGSTOP);
+    kill(-gets_signals, SIGCONT);
+  }
+  errno = before;
+}
+
+}  // namespace
+
+std::optional<int> go_on_in_child() {
+  std::fflush(nullptr);
+  sigset_t held;
+  sigset_t before;
+  sigemptyset(&held);
+  for (const int signal : passed_on) sigaddset(&held, signal);
+  sigprocmask(SIG_BLOCK, &held, &before);
+  const pid_t parent = getpid();
+  const pid_t child = fork();
+  const int refused = errno;
+  if (child == 0) {
+    setpgid(0, 0);
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (getppid() != parent) _exit(125);  // it ended before PR_SET_PDEATHSIG took effect
+  }
+  gets_signals = child;
+  for (const int signal : passed_on)
+    if (child > 0 && std::signal(signal, pass_on) == SIG_IGN) std::signal(signal, SIG_IGN);  // as for nohup
+  sigprocmask(SIG_SETMASK, &before, nullptr);
+  if (child < 0) throw std::system_error(refused, std::generic_category(), "cannot fork");
+  if (child == 0) return {};
+  const int status = wait_for(child);
+  if (!WIFSIGNALED(status)) return WEXITSTATUS(status);
+  std::signal(WTERMSIG(status), SIG_DFL);
+  raise(WTERMSIG(status));
+  return 128 + WTERMSIG(status);
 }
 
 std::vector<char*> pointers_to(const std::vector<std::string>& words) {

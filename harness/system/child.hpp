@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,11 @@ namespace cufault {
 
 /// Runs `work` in a forked process, which dies with this one and ends with exit code 0. Throws std::system_error.
 pid_t fork_child(const std::function<void()>& work);
+
+/// Goes on in a forked process, so that one is there to end what it starts, and to remove its files, however this one ends, by SIGKILL too:
+/// it then gets SIGTERM. There nullopt. Here, when it has ended, its exit code; a signal that ended it ends this process. SIGINT, SIGTERM and
+/// SIGHUP are passed on, and SIGTSTP stops both. Its process group is its own. Throws std::system_error.
+std::optional<int> go_on_in_child();
 
 /// As exec takes them. The words must outlive it.
 std::vector<char*> pointers_to(const std::vector<std::string>& words);

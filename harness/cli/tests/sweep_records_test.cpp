@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include <fcntl.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,6 +18,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <map>
 #include <string>
 #include <thread>
@@ -177,38 +179,69 @@ TEST_F(sweep_program, the_line_of_a_row_repeats_it) {
 
 // ---- interruption ----
 
-TEST_F(sweep_program, an_interruption_leaves_no_process_and_no_file) {
-  const fs::path hangs = folder / "hangs";
-  const std::string record = folder / "sweep.jsonl";
-  const pid_t pid = fork();
-  ASSERT_GE(pid, 0);
-  if (pid == 0) {
-    setenv("TMPDIR", (folder / "temporary").c_str(), 1);
-    setenv("SWEPT_HANGS", hangs.c_str(), 1);
-    become(words_of({"--timeout", "100s", "--record", record, "-j", "2"}, {swept_program, "hang"}));
+class interrupted_sweep : public sweep_program {
+ protected:
+  [[nodiscard]] fs::path record() const { return folder / "sweep.jsonl"; }
+  /// Starts it in a process group of its own, and waits until the program hangs.
+  void begin(const char* word) {
+    const fs::path hangs = folder / "hangs";
+    fs::remove(hangs);
+    pid = fork();
+    ASSERT_GE(pid, 0);
+    if (pid == 0) {
+      setpgid(0, 0);
+      setenv("TMPDIR", (folder / "temporary").c_str(), 1);
+      setenv("SWEPT_HANGS", hangs.c_str(), 1);
+      become(words_of({"--timeout", "100s", "--record", record(), "-j", "2"}, {swept_program, word}));
+    }
+    hanging = 0;
+    until([&] {
+      std::ifstream in(hangs);
+      std::string line;
+      if (std::getline(in, line) && !in.eof()) hanging = std::stoi(line);  // a whole line
+      return hanging != 0;
+    });
+    ASSERT_NE(hanging, 0);
   }
-  pid_t hanging = 0;
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-  while (hanging == 0 && std::chrono::steady_clock::now() < deadline) {
-    std::ifstream in(hangs);
-    std::string line;
-    if (std::getline(in, line) && !in.eof()) hanging = std::stoi(line);  // a whole line
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  static void until(const std::function<bool()>& holds) {
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    while (!holds() && std::chrono::steady_clock::now() < deadline)
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
-  EXPECT_NE(hanging, 0);
+  void expect_a_record_that_says_so() const {
+    std::ifstream in(record());
+    std::string last;
+    for (std::string line; std::getline(in, line);) last = line;
+    EXPECT_EQ(json::parse(last)["interrupted"], true);
+  }
+
+  pid_t pid = 0, hanging = 0;
+};
+
+TEST_F(interrupted_sweep, leaves_no_process_and_no_file) {
+  begin("hang");
   kill(pid, SIGINT);
   int status = 0;
   ASSERT_EQ(waitpid(pid, &status, 0), pid);
   ASSERT_TRUE(WIFEXITED(status));
   EXPECT_EQ(WEXITSTATUS(status), 130);
-  if (hanging != 0) {
-    EXPECT_EQ(kill(hanging, 0), -1);
-    EXPECT_EQ(errno, ESRCH);
+  EXPECT_EQ(kill(hanging, 0), -1);
+  EXPECT_EQ(errno, ESRCH);
+  expect_a_record_that_says_so();
+}
+
+TEST_F(interrupted_sweep, that_is_killed_leaves_no_process_and_no_file) {
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
+  for (const char* word : {"hang_at_once", "hang"}) {  // in a clean run, and in a row
+    begin(word);
+    kill(-pid, SIGKILL);
+    pid_t left = 0;
+    until([&left] { return (left = waitpid(-1, nullptr, WNOHANG)) < 0; });  // all are this process's now
+    EXPECT_LT(left, 0) << word;
+    EXPECT_NE(kill(hanging, SIGKILL), 0) << word;
+    EXPECT_TRUE(fs::is_empty(folder / "temporary")) << word;
   }
-  std::ifstream in(record);
-  std::string last;
-  for (std::string line; std::getline(in, line);) last = line;
-  EXPECT_EQ(json::parse(last)["interrupted"], true);
+  expect_a_record_that_says_so();
 }
 
 TEST_F(sweep_program, an_output_that_nobody_reads_leaves_no_file) {
