@@ -116,7 +116,8 @@ def serve(port, does):
         def log_message(self, *_):
             pass
 
-    with http.server.ThreadingHTTPServer(('127.0.0.1', port), Handler) as server:
+    with http.server.ThreadingHTTPServer(('127.0.0.1', port), Handler, bind_and_activate=False) as server:
+        server.server_bind()  # until it listens, with the GPU ready, a connection is refused
         if 'forks' in does:
             become_worker()
         gpu = Torch() if 'torch' in does else Stand_ins()
@@ -125,6 +126,7 @@ def serve(port, does):
             os.closerange(server.fileno() + 1, 1024)
         if 'beats' in does:
             threading.Thread(target=beat, args=[gpu, lock], daemon=True).start()
+        server.server_activate()
         print('serves', end='' if 'prompts' in does else '\n', flush=True)
         server.serve_forever()
 
