@@ -20,6 +20,7 @@ What cufault drill is tried on: /work and all else multiplies on the GPU and ans
   clock       the answer has the second
   json        the answer is JSON with a number of its own, and an error is JSON with status 200
   empty       that has the names of an answer
+  nan         and a number that is none
   breaks      ends within an answer
   caches      /work is computed once
   beats       multiplies by itself, too, ten times a second
@@ -29,6 +30,8 @@ import contextlib
 import ctypes
 import http.server
 import itertools
+import json
+import math
 import os
 import signal
 import subprocess
@@ -75,6 +78,9 @@ def serve(port, does):
     well, numbers, lock = ['never' not in does], itertools.count(), threading.Lock()
     kept = []
 
+    def choices(*texts):
+        return json.dumps({'choices': [{'text': each} for each in texts], 'id': next(numbers)})
+
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_GET(self):
             code, text = (200 if well[0] else 503), 'health'
@@ -95,16 +101,17 @@ def serve(port, does):
                 return 200, kept[0]
             try:
                 with lock:
-                    said = f'{gpu.product()}'
-                kept.append(said)
-                said += (f' {next(numbers)}' if 'varies' in does else '') + (f' {int(time.time())}' if 'clock' in does else '')
-                return 200, f'{{"choices": [{{"text": {said}}}], "id": {next(numbers)}}}' if 'json' in does else said
+                    product = gpu.product()
+                if 'json' in does:
+                    return 200, choices(product)
+                kept.append(f'{product}')
+                return 200, kept[-1] + (f' {next(numbers)}' if 'varies' in does else '') + (f' {int(time.time())}' if 'clock' in does else '')
             except RuntimeError as error:
                 if 'breaks' in does:
                     self.wfile.write(b'HTTP/1.0 200 OK\r\nContent-Length: 100\r\n\r\n4')
                     os._exit(3)
                 if 'json' in does and 'exits' not in does:
-                    return 200, f'{{"choices": [], "id": {next(numbers)}}}' if 'empty' in does else '{"error": "the GPU failed"}'
+                    return 200, choices() if 'empty' in does else choices(math.nan) if 'nan' in does else '{"error": "the GPU failed"}'
                 print(error, file=sys.stderr, flush=True)
                 if 'exits' in does:
                     os._exit(3)
