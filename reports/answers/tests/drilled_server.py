@@ -21,6 +21,7 @@ What cufault drill is tried on: /work and all else multiplies on the GPU and ans
   json        the answer is JSON with a number of its own, and an error is JSON with status 200
   empty       that has the names of an answer
   nan         and a number that is none
+  renames     that has another name as soon as a rule is for this process, and an error has status 500
   breaks      ends within an answer
   caches      /work is computed once
   beats       multiplies by itself, too, ten times a second
@@ -79,7 +80,8 @@ def serve(port, does):
     kept = []
 
     def choices(*texts):
-        return json.dumps({'choices': [{'text': each} for each in texts], 'id': next(numbers)})
+        more = {'notice': 'slow'} if 'renames' in does and is_meant() else {}
+        return json.dumps({'choices': [{'text': each} for each in texts], 'id': next(numbers), **more})
 
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_GET(self):
@@ -110,7 +112,7 @@ def serve(port, does):
                 if 'breaks' in does:
                     self.wfile.write(b'HTTP/1.0 200 OK\r\nContent-Length: 100\r\n\r\n4')
                     os._exit(3)
-                if 'json' in does and 'exits' not in does:
+                if 'json' in does and not {'exits', 'renames'} & {*does}:
                     return 200, choices() if 'empty' in does else choices(math.nan) if 'nan' in does else '{"error": "the GPU failed"}'
                 print(error, file=sys.stderr, flush=True)
                 if 'exits' in does:
@@ -145,6 +147,11 @@ def become_worker():
         started += 1
         if started >= 2:
             os.wait()
+
+
+def is_meant():
+    with open(os.environ['CUFAULT_RULES'], encoding='utf-8') as file:
+        return any(rule.get('pid') == os.getpid() for rule in json.load(file)['rules'])
 
 
 def beat(gpu, lock):
