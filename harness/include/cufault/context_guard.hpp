@@ -198,9 +198,11 @@ class fresh_process {
     return file.substr(0, end) + '.' + std::to_string(process) + file.substr(dot);
   }
 
-  /// Replaces this process where fewer tests are left than it began with: so there is an end. Returns why it could not.
+  /// Replaces this process where fewer tests are left than it began with: so there is an end. Returns why it could not. What stands behind
+  /// one of `options_of_files` becomes the file of the next process.
   std::string start(const std::string& lost_now, std::size_t left, const std::string& text,
-                    const std::string& option = "") const {
+                    const std::string& option = "",
+                    const std::vector<std::string>& options_of_files = {}) const {
     if (goes_on() && left >= tests) return "the tests that are left are no fewer than before";
     const int file = memfd_create("cufault guard", 0);
     if (file < 0 || write(file, text.data(), text.size()) != static_cast<ssize_t>(text.size()))
@@ -209,6 +211,12 @@ class fresh_process {
     std::vector<std::string> words;
     std::ifstream in("/proc/self/cmdline", std::ios::binary);
     for (std::string word; std::getline(in, word, '\0');) words.push_back(word);
+    for (std::size_t i = 1; i < words.size(); ++i)
+      for (const std::string& each : options_of_files) {
+        const std::size_t begin = words[i - 1] == each ? 0 : each.size() + 1;
+        if (begin == 0 || words[i].rfind(each + '=', 0) == 0)
+          words[i].replace(begin, words[i].npos, file_of(number + 1, words[i].substr(begin), number));
+      }
     if (!option.empty()) {
       if (goes_on()) words.pop_back();
       words.push_back(option + path);

@@ -4,8 +4,6 @@
 #include "harness/include/cufault/catch2_guard.hpp"
 #include "harness/include/tests/guarded.hpp"
 
-#include <catch2/catch_test_macros.hpp>
-
 namespace {
 using at_failures = cufault::catch2_guard<>;
 using at_each = cufault::catch2_guard<cufault::guard_when::each>;
