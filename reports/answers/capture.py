@@ -11,8 +11,7 @@ import shutil
 import struct
 import subprocess
 import tempfile
-from collections.abc import Callable
-from functools import partial
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Optional
 
@@ -76,6 +75,24 @@ def element_of(type_name: str) -> str:
     return type_name.replace("const ", "").split("*")[0].strip()
 
 
+@dataclass
+class Piece:
+    """Memory that the call may touch: from an address on, so many bytes. The program says `base + offset` for it."""
+
+    name: str  # of the variable; of an element of an array of pointers: of what all its elements are in
+    said: dict[str, Any]
+    address: int
+    size: int
+    element: str
+    of_array: bool
+    given: bytes = b""  # what it begins with
+    base: str = ""
+    offset: int = 0
+
+    def __str__(self) -> str:
+        return self.base + f" + {self.offset}" * bool(self.offset)
+
+
 class Program:
     """Of one call."""
 
@@ -85,11 +102,11 @@ class Program:
         self.parameters: list[dict[str, Any]] = call["parameters"]
         self.numbers = {p["name"]: self.number(p) for p in self.parameters if "memory" not in p}
         self.layouts = {p["name"]: {a["number"]: a["value"] for a in p["descriptor"]["attributes"]} for p in self.parameters if "descriptor" in p}
-        self.places: dict[str, tuple[int, int]] = {}
-        self.begins: dict[str, int] = {}  # lines that make memory, to be made larger
         self.later: list[tuple[str, dict[str, Any], str]] = []  # attributes that point to memory
-        self.operands: list[tuple[int, Callable[[], None]]] = []  # by address, so that each which begins inside another comes behind it
-        self.data: dict[str, str] = {}  # which of them a file fills
+        self.pieces: list[Piece] = []
+        self.arrays: list[tuple[str, list[Piece]]] = []  # of pointers, and where these point
+        self.then: list[str] = []  # lines behind those that make memory
+        self.data: dict[str, int] = {}  # files of operands, and how much of each is used
 
     @staticmethod
     def number(p: dict[str, Any]) -> int:
@@ -155,55 +172,82 @@ class Program:
 
     # ---- statements ----
 
-    def given(self, said: dict[str, Any], bytes_wanted: int) -> str:
-        words = bytes.fromhex(said.get("begins", ""))[:bytes_wanted]
-        words += b"\0" * (-len(words) % 4)
+    @staticmethod
+    def words(given: bytes) -> str:
+        words = given + b"\0" * (-len(given) % 4)
         return ", ".join(f"{w:#x}" if w > 9 else str(w) for w in struct.unpack(f"<{len(words) // 4}I", words))
 
-    def memory(self, name: str, said: dict[str, Any], address: int, wanted: int, element: str, content: bool) -> None:
-        """A variable of this name, which points to such memory."""
+    def piece(self, name: str, said: dict[str, Any], wanted: int, element: str, *, address: int, content: bool = False, of_array: bool = False) -> Piece:
         kind, left = said["kind"], int(said["left"])
-        if kind in "0-":
-            if kind == "-":
-                self.lost.append(f"{name}: no memory is at its address, which is passed on")
-            self.lines.append(f"char* {name} = " + ("nullptr;" if kind == "0" else f"(char*){address:#x};  // no memory is there"))
-            return
-        most = left or (MOST >> 4 if kind == "h" else MOST)
-        bytes_there = min(max(wanted, 1), most)
-        if not left and wanted > most:
-            self.lost.append(f"{name}: of {wanted} bytes {most}")
-        given = self.given(said, bytes_there) if content and "begins" in said else ""
-        if given:
-            self.lines.append(f"const unsigned of_{name}[] = {{{given}}};{self.readable(said['begins'], element)}")
-        for other, (begin, size) in self.places.items():
-            if begin <= address < begin + size:
-                self.lines.append(f"char* {name} = {other} + {address - begin};" + f" OK(cudaMemcpy({name}, of_{name}, {min(bytes_there, len(said.get('begins', '')) // 2)}, cudaMemcpyDefault));" * bool(given))
-                line, grown = self.begins[other], max(size, address - begin + bytes_there)
-                self.lines[line] = self.lines[line].replace(f", {size}, ", f", {grown}, ", 1)
-                self.places[other] = (begin, grown)
-                return
+        if kind == "-":
+            self.lost.append(f"{name}: no memory is at its address, which is passed on")
         if kind == "?":
             self.lost.append(f"{name}: the driver did not say where it points; device memory is taken")
-        if left and wanted > left:
-            self.lost.append(f"{name}: its allocation ends {left} bytes behind it; by leading dimension and extents up to {wanted} are used")
-        file = ""
+        most = left or (MOST >> 4 if kind == "h" else MOST)
+        if kind not in "0-" and wanted > most:
+            self.lost.append(f"{name}: its allocation ends {left} bytes behind it; by leading dimension and extents up to {wanted} are used" if left else f"{name}: of {wanted} bytes {most}")
+        there = min(max(wanted, 1), most)
+        self.pieces.append(Piece(name, said, address, there, element, of_array, bytes.fromhex(said.get("begins", ""))[:there] if content else b""))
+        return self.pieces[-1]
+
+    def make(self) -> None:
+        """Memory for all pieces. Those that overlap are in one, as far from each other as they were."""
+        blocks: list[list[Piece]] = []
+        end, sizes = 0, dict[str, int]()  # of memory for elements of arrays
+        for piece in sorted(self.pieces, key=lambda piece: piece.address):
+            if piece.said["kind"] in "0-":
+                piece.base = "nullptr" if piece.said["kind"] == "0" else f"(char*){piece.address:#x}"
+                if not piece.of_array:
+                    self.lines.append(f"char* {piece.name} = {piece};" + "  // no memory is there" * (piece.said["kind"] == "-"))
+                continue
+            if not blocks or piece.address >= end:
+                blocks.append([])
+            blocks[-1].append(piece)
+            end = max(end, piece.address + piece.size)
+        for head, *others in blocks:
+            size = max(piece.address + piece.size for piece in (head, *others)) - head.address
+            head.base = head.name
+            if head.of_array:
+                head.offset = (sizes.get(head.name, 0) + 255) // 256 * 256 + head.address % 256
+            sizes[head.name] = head.offset + size
+            for piece in others:
+                piece.base, piece.offset = head.base, head.offset + piece.address - head.address
+        for head, *others in blocks:
+            for piece in (head, *others):
+                if piece.given:
+                    self.lines.append(f"const unsigned of_{piece.name}[] = {{{self.words(piece.given)}}};{self.readable(piece.given, piece.element)}")
+                if piece is head and head.name in sizes:
+                    self.lines.append(self.made(head, sizes.pop(head.name)))
+                elif not piece.of_array:
+                    self.lines.append(f"char* {piece.name} = {piece};" + f" OK(cudaMemcpy({piece.name}, of_{piece.name}, {len(piece.given)}, cudaMemcpyDefault));" * bool(piece.given))
+                    if "data" in piece.said and "data" not in head.said:
+                        self.lost.append(f"numbers of {piece.name}")
+        for name, pieces in self.arrays:
+            steps = {after.offset - before.offset for before, after in zip(pieces, pieces[1:])} or {0}
+            if len(steps) == len({piece.base for piece in pieces}) == 1:
+                self.lines.append(f"char* list_{name}[{len(pieces)}]; for (long i = 0; i < {len(pieces)}; ++i) list_{name}[i] = {pieces[0]}{f' + i * {min(steps)}' if any(steps) else ''};")
+            else:
+                self.lines.append(f"char* list_{name}[] = {{{', '.join(map(str, pieces))}}};")
+            self.lines.append(f"OK(cudaMemcpy({name}, list_{name}, sizeof list_{name}, cudaMemcpyDefault));")
+        self.lines += self.then
+
+    def made(self, piece: Piece, size: int) -> str:
+        name, said, file, offset = piece.name, piece.said, "", 0 if piece.of_array else piece.address % 256
         if "data" in said:
             file = f', "{self.beside}{said["data"]}"'
-            self.data[said["data"]] = name
-            if bytes_there > DATA:
+            self.data[said["data"]] = size
+            if size > DATA:
                 self.lost.append(f"{name} behind its first {DATA} bytes")
-        more = f", of_{name}, {min(bytes_there, len(said['begins']) // 2)}" if given else ", nullptr, 0" if file else ""
-        self.begins[name], self.places[name] = len(self.lines), (address, bytes_there)
-        self.lines.append(f"char* {name} = memory('{'d' if kind == '?' else kind}', {bytes_there}, {address % 256}, '{RANDOM.get(element, 'i')}'{more}{file});")
+        more = f", of_{name}, {len(piece.given)}" if piece.given else ", nullptr, 0" if file else ""
+        return f"char* {name} = memory('{said['kind'].replace('?', 'd')}', {size}, {offset}, '{RANDOM.get(piece.element, 'i')}'{more}{file});"
 
     @staticmethod
-    def readable(begins: str, element: str) -> str:
+    def readable(given: bytes, element: str) -> str:
         form = {"f": "<f", "d": "<d", "h": "<e"}.get(RANDOM.get(element, ""), {"int": "<i", "int64_t": "<q", "10": "<i"}.get(element, ""))
         form = form.replace("<", "<2") if element in ("cuComplex", "cuDoubleComplex", "4", "5", "6") else form
-        data = bytes.fromhex(begins)
-        if not form or len(data) < struct.calcsize(form):
+        if not form or len(given) < struct.calcsize(form):
             return ""
-        return "  // " + ", ".join(f"{x:.9g}" if isinstance(x, float) and math.isfinite(x) else str(x) for x in struct.unpack_from(form, data))
+        return "  // " + ", ".join(f"{x:.9g}" if isinstance(x, float) and math.isfinite(x) else str(x) for x in struct.unpack_from(form, given))
 
     def pointer(self, at: int) -> None:
         p = self.parameters[at]
@@ -214,23 +258,21 @@ class Program:
             output = said["kind"] in "hpm" and not p["type"].startswith("const ")
             if small and "begins" not in said and said["kind"] not in "0-":
                 self.lost.append(f"what {name} points to")
-            return self.memory(name, said, address, max(wanted, 4096 if output else 1), element, small and wanted <= 512)
+            self.piece(name, said, max(wanted, 4096 if output else 1), element, address=address, content=small and wanted <= 512)
+            return
         elements = said.get("elements", [])
         asked_for = max(self.numbers.get("batchCount", self.numbers.get("group_count", 1)), 1)
         count = min(asked_for, max(len(elements), 1))
-        first: dict[str, Any] = elements[0] if elements else {"kind": "d", "left": 0, "value": 0}
-        if said["kind"] not in "0-":
-            if not elements or count < asked_for or "group_count" in self.numbers:
-                self.lost.append(f"elements of {name}" + (f" behind the first {len(elements)}" if elements else ""))
-            if any(e["kind"] != first["kind"] or (int(e["value"]) - int(first["value"])) % 256 for e in elements):
-                self.lost.append(f"{name}: its elements differ in kind or alignment; all are made as the first")
-            each = min(max(self.elements(at, True), 1) * self.bytes_of(element), int(first["left"]) or MOST // count)
-            distance = (each + 255) // 256 * 256
-            self.memory(f"in_{name}", {**first, "left": 0}, int(first["value"]), distance * count if first["kind"] not in "0-" else 0, element, False)
-            self.lines.append(f"char* list_{name}[{count}]; for (int i = 0; i < {count}; ++i) list_{name}[i] = in_{name}{f' + i * {distance}' if first['kind'] not in '0-' else ''};")
-        self.memory(name, {**said, "begins": ""}, address, 8 * count, "", False)
-        if said["kind"] not in "0-":
-            self.lines.append(f"OK(cudaMemcpy({name}, list_{name}, sizeof list_{name}, cudaMemcpyDefault));")
+        self.piece(name, said, 8 * count, "", address=address)
+        if said["kind"] in "0-":
+            return
+        if not elements or count < asked_for or "group_count" in self.numbers:
+            self.lost.append(f"elements of {name}" + (f" behind the first {len(elements)}" if elements else ""))
+        if len({e["kind"] for e in elements} - {"0", "-"}) > 1:
+            self.lost.append(f"{name}: its elements differ in kind; all are made as the first")
+        each = max(self.elements(at, True), 1) * self.bytes_of(element)
+        pieces = [self.piece(f"in_{name}", e, min(each, int(e["left"]) or MOST // count), element, address=int(e["value"]), of_array=True) for e in elements[:count]]
+        self.arrays.append((name, pieces or [Piece("", {}, 0, 0, "", True, base=f"memory('d', {min(each, MOST)}, 0, '{RANDOM.get(element, 'i')}')")]))
 
     def descriptor(self, p: dict[str, Any]) -> None:
         said, name = p["descriptor"], p["name"]
@@ -293,14 +335,8 @@ class Program:
         settings = [f"OK({setter}({owner['name']}, ({s['type']}){s['value']}));" for setter, s in sorted((handle or {}).get("set", {}).items()) if s["value"]]
         self.lines += [" ".join(settings[i : i + 3]) for i in range(0, len(settings), 3)]  # 0 is what a new handle has
         if workspace := (handle or {}).get("workspace"):
-            self.operand("handle_workspace", workspace, int(workspace["bytes"]), "char", f"OK(cublasSetWorkspace({owner['name']}, handle_workspace, {workspace['bytes']}));")
-
-    def operand(self, name: str, said: dict[str, Any], wanted: int, element: str, then: str) -> None:
-        def make() -> None:
-            self.memory(name, said["memory"], int(said["value"]), wanted, element, False)
-            self.lines.append(then)
-
-        self.operands.append((int(said["value"]), make))
+            self.piece("handle_workspace", workspace["memory"], int(workspace["bytes"]), "char", address=int(workspace["value"]))
+            self.then.append(f"OK(cublasSetWorkspace({owner['name']}, handle_workspace, {workspace['bytes']}));")
 
     def body(self) -> list[str]:
         self.process()
@@ -309,13 +345,13 @@ class Program:
             if "descriptor" in p:
                 self.descriptor(p)
             if "memory" in p:
-                self.operands.append((int((p["memory"].get("elements") or [p])[0]["value"]), partial(self.pointer, at)))
+                self.pointer(at)
         rows, columns = (int(self.layouts.get("Ddesc", {}).get(extent, 256)) for extent in (2, 3))
         for name, a, line in self.later:
             longest = 16 * (max(rows, columns) if name == "bias_pointer" else rows * columns)
-            self.operand(name, a, longest, "float", line)
-        for _, make in sorted(self.operands, key=lambda operand: operand[0]):
-            make()
+            self.piece(name, a["memory"], longest, "float", address=int(a["value"]))
+            self.then.append(line)
+        self.make()
         words, call = [], self.call
         for p in self.parameters:
             typed, name = p["type"], p["name"]
@@ -461,9 +497,9 @@ def main(asked_for: asked.Asked) -> int:
     program, lines = Program(call, file.stem + "."), about(call, asked_for)
     text = program.text([*lines, f"nvcc -o call {file.name} -lcublas -lcublasLt && ./call  (0: the same status; 1: another; 77: no GPU)"])
     file.write_text(text, encoding="utf-8")
-    for name, operand in program.data.items():
+    for name, used in program.data.items():
         with open(folder / name, "rb") as given:
-            file.with_name(f"{file.stem}.{name}").write_bytes(given.read(program.places[operand][1]))
+            file.with_name(f"{file.stem}.{name}").write_bytes(given.read(used))
     said = [lines[0], f"{file}: {tried(file, call, bool(program.data)) if asked_for.options['run'] else 'not run'}"]
     print(json.dumps({"lines": said, "arm": arm_of(program, lines) if asked_for.options["arm"] else ""}))
     return 0

@@ -251,6 +251,18 @@ int came(std::string_view function, const std::vector<word>& values) {
       pointers.emplace_back(parameter, values[i]);
     }
   }
+  // Matrices of arrays of pointers that begin so close together that they overlap.
+  std::vector<std::pair<std::string, word>> matrices;
+  for (const auto& [array, at] : pointers)
+    for (std::int64_t i = 0; array.ends_with("array") && i < by_name["batchCount"]; ++i) {
+      const std::string name = array + "[" + std::to_string(i) + "]";
+      word matrix = 0;
+      if (!read_memory(at + i * sizeof matrix, &matrix, sizeof matrix) || matrix == 0) break;
+      for (const auto& [other, begin] : matrices)
+        if (const auto distance = static_cast<std::int64_t>(matrix - begin); std::abs(distance) < 256)
+          text += " | " + name + " at " + other + " + " + std::to_string(distance);
+      matrices.emplace_back(name, matrix);
+    }
   unsigned hash = 2166136261U;
   for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619U;
   constexpr int statuses[]{3, 7, 8, 11, 13, 14, 15};
