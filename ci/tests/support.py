@@ -1,10 +1,11 @@
 # SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 # SPDX-License-Identifier: Apache-2.0
-"""What several tests of ci/ have: scripts as modules, servers, and a Python index with wheels that are made up."""
+"""What several tests of ci/ have: scripts as modules, programs, servers, and a Python index with wheels that are made up."""
 import http.server
 import importlib.machinery
 import importlib.util
 import io
+import pathlib
 import threading
 import zipfile
 
@@ -15,6 +16,21 @@ def module_of(script):
     module = importlib.util.module_from_spec(importlib.util.spec_from_loader(script.name, loader))
     loader.exec_module(module)
     return module
+
+
+def program(file, text):
+    """Where it lies, with this text."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text)
+    file.chmod(0o755)
+    return file
+
+
+def alive(pid):
+    try:
+        return pathlib.Path(f'/proc/{pid}/stat').read_text().rsplit(')', 1)[1].split()[0] != 'Z'
+    except OSError:
+        return False
 
 
 def serve(test, handler, **members):
