@@ -94,8 +94,7 @@ def print_by_stack(asked_for: asked.Asked, table: text.Table) -> None:
     if len(stacks) == 1 and "\n" not in (stack := stacks.pop()):
         table.columns[-1] = ("", "stacks")
         asked_for.out.print(f"On {text.cell(stack, asked_for.markdown)}:\n")
-    for line in text.table_lines(table.head(), table.shown_rows(), asked_for.markdown, text.width_of_output()):
-        asked_for.out.print(line)
+    asked_for.out.table(table.head(), table.shown_rows(), asked_for.markdown, text.width_of_output())
 
 
 def main(asked_for: asked.Asked) -> int:
@@ -105,7 +104,7 @@ def main(asked_for: asked.Asked) -> int:
     database.execute(RETURNED, {"status": status})
     cells, (arms, calls), remedies, driver = cells_that_cause(database, asked_for, status), arms_that_cause(database), remedies_tried(database), driver_failures(database, status)
     if asked_for.json:
-        text.print_json({"schema": 1, "status": status, "ways": said["ways"], **text.tables_json([cells, arms, remedies, driver])})
+        text.print_json({"schema": 2, "status": status, "ways": said["ways"], **{table.name: table.json_rows() for table in (cells, arms, remedies, driver)}})
         return 0
     out = asked_for.out
     if cells.rows:

@@ -154,8 +154,7 @@ class Page:
         self.out.print(text.cell(said, self.markdown))
 
     def table(self, head: list[str], rows: list[list[str]]) -> None:
-        for line in text.table_lines(head, rows, self.markdown, self.width):
-            self.out.print(line)
+        self.out.table(head, rows, self.markdown, self.width)
 
     def entries(self, rows: list[list[str]]) -> None:
         """Each row in lines: its first three cells in one, and each other one that is not empty indented."""

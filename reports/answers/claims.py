@@ -54,8 +54,7 @@ def main(asked_for: asked.Asked) -> int:
             asked_for.out.print()
         head.append("arms behind the verdict")
         rows = [[c["claim"], c["kind"], c["verdict"], c["text"], c["arms"]] for c in claims]
-    for line in text.table_lines(head, rows, asked_for.markdown):
-        asked_for.out.print(line)
+    asked_for.out.table(head, rows, asked_for.markdown)
     counts = ", ".join(f"{count} {word}" for word, count in sorted(Counter(c["verdict"] for c in claims).items()))
     asked_for.out.print(f"{text.plural(len(claims), 'claim')}: {counts or 'none'}")
     return 0

@@ -130,8 +130,7 @@ def print_run(printed: asked.Asked, run: dict[str, Any], all_work: bool) -> None
     peak = f"of peak: arithmetic and memory bandwidth by the {PEAKS[run['gpu']][1]}" if run["gpu"] in PEAKS else f"no peak is known of {run['gpu'] or 'this GPU'}"
     print_list(printed, "The run", [*notes, peak])
     for head, *rows in [summary(run["costs"]), each_work(run["costs"])][:all_work + 1 if run["costs"] else 0]:
-        for line in text.table_lines(head, rows, printed.markdown, text.width_of_output()):
-            printed.out.print(line)
+        printed.out.table(head, rows, printed.markdown, text.width_of_output())
     works = {c["work"]: c for c in run["costs"]}.values()
     print_list(printed, "Slow without any remedy, so that what a remedy adds looks small",
                (f"{c['work']}: {c['peak'][1] * 100:.0f} % of the peak, {exact_time(c['without_ms']['median'])} and not {exact_time(c['peak'][0])}" for c in works if is_slow(c)))

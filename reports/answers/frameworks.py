@@ -123,7 +123,7 @@ def tables_of(asked_for: asked.Asked) -> list[text.Table]:
     for stack, failures in sorted(together.items()):
         table = text.Table("failures", columns, stack=stack)
         for (_, what, case), seen in sorted(failures.items(), key=lambda failure: failure[0]):
-            table.rows.append([what, text.lines_of(seen.operations), case, text.lines_of(seen.when), text.count_of(seen.trials),
+            table.rows.append([what, text.lines_of(seen.operations), case, text.lines_of(seen.when), (str(seen.trials), seen.trials),
                                text.lines_of(seen.after), text.lines_of(seen.cleared), text.lines_of(seen.not_cleared)])
         tables.append(table)
     return tables
@@ -143,7 +143,9 @@ def main(asked_for: asked.Asked) -> int:
     if not tables:
         raise asked.Refused("no operation of a framework failed in these records; `cufault run pytorch --python PYTHON` makes them")
     if asked_for.json:
-        text.print_json(text.tables_json(tables))
+        text.print_json({"schema": 2, "stacks": [{"stack": table.stack, table.name: table.json_rows()} for table in tables]})
     else:
-        text.print_tables(asked_for.out, tables, 2, asked_for.markdown)
+        for table in tables:
+            asked_for.out.print(text.heading(table.stack, 2, asked_for.markdown))
+            asked_for.out.table(table.head(), table.shown_rows(), asked_for.markdown)
     return 0

@@ -374,12 +374,17 @@ def line_of(p: dict[str, Any]) -> str:
     return f"{p['arm']} on {text.letter_of(p['stack'])}, {text.plural(p['runs'], 'run')} from {p['first'][:10]} to {p['last'][:10]}: {shared} trials{was}: {p['seen']}"
 
 
-def print_view(page: text.Page, view: View, in_detail: bool) -> None:
+def print_view(out: text.Output, markdown: bool, view: View, in_detail: bool) -> None:
     """Since which stack each arm is what it is, and how often it flakes. Not in detail: arms that are the same on all stacks and never flake are counted."""
-    page.heading("cufault history")
-    page.line(f"{text.plural(view.runs, 'run')} on {text.plural(len(view.stacks), 'stack')}, from {view.first} to {view.last}")
-    page.table("Stacks, in the order of architecture, driver, cuBLAS and the rest", ["", "runs", "stack"],
-               [[text.letter_of(i), str(stack["runs"]), stack["label"]] for i, stack in enumerate(view.stacks)])
+    def table(title: str, head: list[str], rows: list[list[str]]) -> None:
+        out.print(f"\n### {title}\n" if markdown else f"\n{title}:")
+        for line in text.table_lines(head, rows, markdown)[: None if markdown else -1]:
+            out.print(line)
+
+    line = f"{text.plural(view.runs, 'run')} on {text.plural(len(view.stacks), 'stack')}, from {view.first} to {view.last}"
+    out.print(f"## cufault history\n\n- {line}" if markdown else line)
+    table("Stacks, in the order of architecture, driver, cuBLAS and the rest", ["", "runs", "stack"],
+          [[text.letter_of(i), str(stack["runs"]), stack["label"]] for i, stack in enumerate(view.stacks)])
     rows = []
     steady = single = 0
     for arm in view.arms:
@@ -399,14 +404,17 @@ def print_view(page: text.Page, view: View, in_detail: bool) -> None:
         else:
             single += 1
     if rows and in_detail:
-        page.table("Arms", ["arm", "stack", "runs", "flakes", "what was seen"], rows)
+        table("Arms", ["arm", "stack", "runs", "flakes", "what was seen"], rows)
     elif rows:
-        page.table("Arms that changed between stacks, or flake", ["arm", "since", "flakes", "what it is"], rows)
+        table("Arms that changed between stacks, or flake", ["arm", "since", "flakes", "what it is"], rows)
     for is_steady, what in ((True, "steady since"), (False, "of another rate since")):
         lines = [line_of(p) for p in view.proposals if p["steady"] == is_steady]
         if lines:
-            page.list(f"Recorded as racing, and {what}: file a fresh record (cufault baseline add RECORD CASE/ARM)", lines)
-    page.last(text.plural(len(view.arms), "arm") + ("" if in_detail else
+            title = f"Recorded as racing, and {what}: file a fresh record (cufault baseline add RECORD CASE/ARM)"
+            out.print(f"\n### {title}\n" if markdown else f"\n{title}.")
+            for line in lines:
+                out.print(("- " if markdown else "  ") + text.cell(line, markdown))
+    out.print("\n" + text.plural(len(view.arms), "arm") + ("" if in_detail else
               f": {len(rows)} changed or flake, {steady} the same on all stacks that observed them, {single} observed on one stack only"))
 
 
@@ -468,5 +476,5 @@ def main(asked_for: asked.Asked) -> int:
     if asked_for.json:
         text.print_json(json_of(view), sort_keys=True)
     else:
-        print_view(text.Page(asked_for.out, asked_for.markdown), view, bool(patterns))
+        print_view(asked_for.out, asked_for.markdown, view, bool(patterns))
     return 0

@@ -32,6 +32,5 @@ def main(asked_for: asked.Asked) -> int:
         asked_for.out.print("No record has a call of a swept operation whose failing driver call the driver named.")
         return 0
     asked_for.out.print("; ".join(f"{verdict}: {len(of)}" for verdict, of in rows.items()) + ".\n")
-    for line in text.table_lines(HEAD, sum(rows.values(), []), asked_for.markdown):
-        asked_for.out.print(line)
+    asked_for.out.table(HEAD, sum(rows.values(), []), asked_for.markdown)
     return 0

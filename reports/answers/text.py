@@ -17,14 +17,15 @@ from typing import Any, TextIO
 
 LEAST_WIDTH, USUAL_WIDTH = 40, 100
 GAP, NARROWEST, INSET = 2, 16, 4  # between columns of a table; of one column; of what stands below a row
-MARKDOWN_LIMIT = 900 << 10  # a step summary of GitHub takes 1 MiB
 
 _COLOUR = re.compile("\x1b[^m]*m?")
 _CONTROL = re.compile("[\x00-\x1f\x7f]")
 _PAINTS = {"good": 32, "bad": 31, "doubtful": 33, "bold": 1}
-_GOOD = {"UNDEFINED", "FLAKY", "AS_PREDICTED", "STILL_FAILS", "DIAGNOSED", "REPRODUCED", "CLEARED", "OK"}
-_BAD = {"WORSENED", "REMEDY_BROKEN", "CHANGED", "GONE", "DIFFERS", "ABSENT"}
-_DOUBTFUL = {"UNRESOLVED", "NOT_PROVOKED", "NEW"}
+_PAINT_OF_VERDICT = {
+    **dict.fromkeys(("UNDEFINED", "FLAKY", "AS_PREDICTED", "STILL_FAILS", "DIAGNOSED", "REPRODUCED", "CLEARED", "OK"), "good"),
+    **dict.fromkeys(("WORSENED", "REMEDY_BROKEN", "CHANGED", "GONE", "DIFFERS", "ABSENT"), "bad"),
+    **dict.fromkeys(("UNRESOLVED", "NOT_PROVOKED", "NEW"), "doubtful"),
+}
 
 
 def _columns_variable() -> int:
@@ -53,11 +54,6 @@ def painted(text: str, paint: str) -> str:
     if not paint or not sys.stdout.isatty() or os.environ.get("NO_COLOR") or os.environ.get("TERM", "dumb") in ("", "dumb"):
         return text
     return f"\x1b[{_PAINTS[paint]}m{text}\x1b[0m"
-
-
-def paint_of(word: str) -> str:
-    """Of a verdict as it is printed; empty for any other word."""
-    return "good" if word in _GOOD else "bad" if word in _BAD else "doubtful" if word in _DOUBTFUL else ""
 
 
 def columns_of(text: str) -> int:
@@ -150,6 +146,11 @@ class Output:
         for line in text.split("\n"):
             sys.stdout.write("\n".join(kept_to_width(line, self.width) if self.width else [line]) + "\n")
 
+    def table(self, head: Sequence[str], rows: Sequence[Sequence[str]], markdown: bool, width: int = 0) -> None:
+        """And a blank line."""
+        for line in table_lines(head, rows, markdown, width):
+            self.print(line)
+
 
 def cell(text: str, markdown: bool) -> str:
     """Neither style survives a line break or a control byte within a cell, nor Markdown what it would take for markup."""
@@ -224,7 +225,7 @@ class _TextTable:
                 for c, width, parts in zip(columns, widths, cells):
                     part = parts[line] if line < len(parts) else ""
                     if part:
-                        text += " " * blanks + painted(part, "bold" if number == 0 else paint_of(row[c]))
+                        text += " " * blanks + painted(part, "bold" if number == 0 else _PAINT_OF_VERDICT.get(row[c], ""))
                         blanks = 0
                     blanks += width + GAP - columns_of(part)
                 self.lines.append(text)
@@ -266,7 +267,6 @@ class Table:
     rows: list[Sequence[Any]] = field(default_factory=list)
     stack: str = ""
     """That all of its rows are of; empty: several, or none."""
-    title: str = ""
 
     def head(self) -> list[str]:
         return [heading for heading, _ in self.columns if heading]
@@ -284,32 +284,6 @@ def lines_of(each: Iterable[str]) -> tuple[str, list[str]]:
     return "\n".join(lines), lines
 
 
-def count_of(number: int) -> tuple[str, int]:
-    return str(number), number
-
-
-def print_tables(out: Output, tables: Iterable[Table], level: int, markdown: bool) -> None:
-    """Titles of tables of a stack are one level below `level`. "None." stands for no rows."""
-    for t in tables:
-        out.print(heading(t.title or t.stack, level if not t.stack or not t.title else level + 1, markdown))
-        for line in table_lines(t.head(), t.shown_rows(), markdown) if t.rows else ["None.", ""]:
-            out.print(line)
-
-
-def tables_json(tables: Iterable[Table], schema: int = 2) -> dict[str, Any]:
-    """{"schema": 2, NAME: [{KEY: value}]}; tables of stacks in "stacks": [{"stack": STACK, NAME: [{KEY: value}]}]."""
-    result: dict[str, Any] = {"schema": schema}
-    for t in tables:
-        if not t.stack:
-            result[t.name] = t.json_rows()
-            continue
-        stacks = result.setdefault("stacks", [])
-        if not stacks or stacks[-1]["stack"] != t.stack:
-            stacks.append({"stack": t.stack})
-        stacks[-1][t.name] = t.json_rows()
-    return result
-
-
 def print_json(value: Any, indent: int | None = 2, sort_keys: bool = False) -> None:
     separators = (",", ":") if indent is None else (",", ": ")
     sys.stdout.write(json.dumps(value, indent=indent, ensure_ascii=False, separators=separators, sort_keys=sort_keys) + "\n")
@@ -320,67 +294,7 @@ def letter_of(index: int) -> str:
     return chr(ord("a") + index) if index < 26 else f"s{index}"
 
 
-
-def beginning_of(text: str, most: int, mark: str = "\u2026") -> str:
+def beginning_of(text: str, most: int) -> str:
     """Of at most so many bytes as UTF-8, and the mark."""
     encoded = text.encode(errors="replace")
-    return text if len(encoded) <= most else encoded[:most].decode(errors="ignore") + mark
-
-
-class Page:
-    """Lines, lists and tables. As Markdown it stays below MARKDOWN_LIMIT: of a list or table the rows that do not fit are counted, and of a long line
-    the beginning is kept."""
-
-    def __init__(self, out: Output, markdown: bool) -> None:
-        self.out, self.markdown, self.written = out, markdown, 0
-
-    def _shown(self, text: str) -> str:
-        return cell(beginning_of(text, 2000, "...") if self.markdown else text, self.markdown)
-
-    def _put(self, text: str) -> bool:
-        """Some lines; false where they do not fit."""
-        size = len(text.encode(errors="replace")) + 1
-        if self.markdown and self.written + size + 8192 > MARKDOWN_LIMIT:
-            return False
-        self.out.print(text)
-        self.written += size
-        return True
-
-    def heading(self, text: str) -> None:
-        """Of the page; in text there is none."""
-        if self.markdown:
-            self._put(f"## {self._shown(text)}\n")
-
-    def line(self, text: str) -> None:
-        self._put(("- " if self.markdown else "") + self._shown(text))
-
-    def table(self, title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-        if not self.markdown:
-            self.out.print(f"\n{self._shown(title)}:")
-            for line in table_lines(head, rows, False)[:-1]:
-                self.out.print(line)
-            return
-        lines = ["".join(f"| {self._shown(text)} " for text in row) + "|" for row in (head, ["---"] * len(head), *rows)]
-        left = len(rows)
-        if self._put("\n".join((f"\n### {self._shown(title)}\n", *lines[:2]))):
-            for line in lines[2:]:
-                if not self._put(line):
-                    break
-                left -= 1
-        self._put(f"\n{left} more do not fit here.\n" if left else "")
-
-    def list(self, title: str, lines: Sequence[str], most: int | None = None) -> None:
-        """At most so many lines."""
-        bullet = "- " if self.markdown else "  "
-        shown = lines if most is None else lines[:most]
-        written = 0
-        if self._put(f"\n### {self._shown(title)}\n" if self.markdown else f"\n{self._shown(title)}."):
-            while written < len(shown) and self._put(bullet + self._shown(shown[written])):
-                written += 1
-        left = len(lines) - written
-        if left:
-            self._put(f"\n{left} more do not fit here." if written < len(shown) else f"{bullet}and {left} more: --json has all")
-
-    def last(self, text: str, paint: str = "") -> None:
-        """A line that is always there: it has room of its own."""
-        self.out.print("\n" + (self._shown(text) if self.markdown else painted(self._shown(text), paint)))
+    return text if len(encoded) <= most else encoded[:most].decode(errors="ignore") + "\u2026"
