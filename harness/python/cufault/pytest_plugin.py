@@ -20,7 +20,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -223,10 +223,11 @@ def _told(one: Injection) -> str:
 def _run_marked(item: pytest.Item, marker: pytest.Mark | None) -> list[pytest.TestReport]:
     assert marker is not None
     try:
-        wanted = _Wanted.of(marker)
-    except ValueError as error:
-        return [_report(item, "setup", f"pytest.mark.cufault: {error}")]
-    run = _run(item, wanted.fail, wanted.rules, wanted.timeout)
+        wanted = _Wanted(*marker.args, **marker.kwargs)
+    except (TypeError, ValueError) as error:
+        why = str(error).replace("_Wanted.__init__() ", "")
+        return [_report(item, "setup", f"pytest.mark.cufault: {why}")]
+    run = _run(item, wanted.texts, wanted.rules or (), wanted.timeout)
     reports = list(run.reports)
     told = "\n".join(_told(one) for one in run.injections)
     if run.end:
@@ -245,45 +246,30 @@ def _run_marked(item: pytest.Item, marker: pytest.Mark | None) -> list[pytest.Te
     return reports
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Wanted:
-    """Arguments of the marker."""
+    """Arguments of the marker. Throws TypeError, or ValueError."""
 
-    fail: tuple[str, ...]
-    rules: tuple[dict[str, object], ...]
-    must_act: bool
-    timeout: float | None
+    fail: str | Sequence[str] | None = None
+    _: KW_ONLY
+    rules: Sequence[dict[str, object]] | None = None
+    must_act: bool = True
+    timeout: float | None = None
 
-    @staticmethod
-    def of(marker: pytest.Mark) -> _Wanted:
-        """Throws ValueError."""
-
-        def take(
-            fail: str | Sequence[str] | None = None,
-            *,
-            rules: Sequence[dict[str, object]] | None = None,
-            must_act: bool = True,
-            timeout: float | None = None,
-        ) -> _Wanted:
-            texts = (fail,) if isinstance(fail, str) else tuple(fail or ())
-            if not texts and not rules:
-                raise ValueError("it needs fail='FUNCTION[:N[+]]=CODE' or rules=[{...}]")
-            if not all(isinstance(text, str) and text and not any(c.isspace() for c in text) for text in texts):
-                raise ValueError(f"fail={fail!r}: texts without spaces, FUNCTION[:N[+]]=CODE")
-            if timeout is not None and not timeout > 0:
-                raise ValueError(f"timeout={timeout!r}: seconds above 0")
-            return _Wanted(texts, tuple(rules or ()), must_act, timeout)
-
-        try:
-            return take(*marker.args, **marker.kwargs)
-        except TypeError as error:
-            raise ValueError(str(error).replace("_Wanted.of.<locals>.take() ", "")) from None
+    def __post_init__(self) -> None:
+        self.texts = (self.fail,) if isinstance(self.fail, str) else tuple(self.fail or ())
+        if not self.texts and not self.rules:
+            raise ValueError("it needs fail='FUNCTION[:N[+]]=CODE' or rules=[{...}]")
+        if not all(isinstance(text, str) and text and not any(c.isspace() for c in text) for text in self.texts):
+            raise ValueError(f"fail={self.fail!r}: texts without spaces, FUNCTION[:N[+]]=CODE")
+        if self.timeout is not None and not self.timeout > 0:
+            raise ValueError(f"timeout={self.timeout!r}: seconds above 0")
 
 
 def _never_acted(wanted: _Wanted, run: _Run) -> str:
-    rules = ", ".join([*wanted.fail, *(json.dumps(rule) for rule in wanted.rules)])
+    rules = ", ".join([*wanted.texts, *(json.dumps(rule) for rule in wanted.rules or ())])
     made = ", ".join(f"{function} {count}" for function, count in sorted(run.calls.items()))
-    missed = any(text.startswith("cuda") for text in wanted.fail) and not any(f.startswith("cuda") for f in run.calls)
+    missed = any(text.startswith("cuda") for text in wanted.texts) and not any(f.startswith("cuda") for f in run.calls)
     static = "A CUDA runtime that is linked statically is not seen: fail the driver's function. " if missed else ""
     return (
         f"cufault: no rule acted ({rules}), so that this test shows nothing; driver calls of its process: {made or 'none'}. "
@@ -402,25 +388,25 @@ def _sweep(item: pytest.Item) -> list[pytest.TestReport]:
         return reports  # failed, or skipped
     if not clean.sites:
         return [_report(item, "call", "cufault: the test calls no function of the CUDA driver that the injector sees; nothing was swept")]
-    rows, bad = _Table(), 0
+    rows, bad = list[tuple[str, str, str]](), 0
     codes: dict[str, str | None] = {}
     for site, count in clean.sites.items():
         if site.function not in codes:
             codes[site.function] = _code_for(site.function)
         code = codes[site.function]
         if code is None:
-            rows.add(f"{site.function}@{site.stack}", "not failed", f"none of {', '.join(_CODES)} is documented for it")
+            rows.append((f"{site.function}@{site.stack}", "not failed", f"none of {', '.join(_CODES)} is documented for it"))
             continue
         for ordinal in range(1, min(count, limit or count) + 1):
             fail = f"{site.function}@{site.stack}:{ordinal}={code}"
             run = _run(item, [fail], timeout=timeout or max(60.0, 10 * clean.seconds))
             outcome, detail = _outcome(run)
             bad += outcome in ("crashed", "hung")
-            rows.add(fail, outcome, f"called by {site.caller}: {detail}")
+            rows.append((fail, outcome, f"called by {site.caller}: {detail}"))
             call.duration += run.seconds
-    call.user_properties.append((_SWEPT, str(rows)))
+    call.user_properties.append((_SWEPT, _table(rows)))
     if bad:
-        call.outcome, call.longrepr = "failed", f"cufault: {bad} of the runs crashed or hung:\n{rows}"
+        call.outcome, call.longrepr = "failed", f"cufault: {bad} of the runs crashed or hung:\n{_table(rows)}"
     return reports
 
 
@@ -447,16 +433,9 @@ def _code_for(function: str) -> str | None:
     return None
 
 
-class _Table:
-    def __init__(self) -> None:
-        self._rows: list[tuple[str, str, str]] = []
-
-    def add(self, *row: str) -> None:
-        self._rows.append((row[0], row[1], row[2]))
-
-    def __str__(self) -> str:
-        widths = [max(len(row[column]) for row in self._rows) for column in (0, 1)]
-        return "\n".join(f"{what:{widths[0]}}  {outcome:{widths[1]}}  {detail}" for what, outcome, detail in self._rows)
+def _table(rows: list[tuple[str, str, str]]) -> str:
+    widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
+    return "\n".join(f"{what:{widths[0]}}  {outcome:{widths[1]}}  {detail}" for what, outcome, detail in rows)
 
 
 def _positive(kind: type) -> Any:
