@@ -78,3 +78,9 @@ def outer(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.
     pytester.makeini("[pytest]\n")
     monkeypatch.setenv("PYTHONPATH", str(pytester.path))
     return pytester
+
+
+def has(suite: pytest.Pytester, *tests: str, uses: str = "driver import allocate") -> None:
+    """A file with these tests, and with what they import."""
+    begins = f"import ctypes, os, pathlib, pytest, signal, statistics, time\nfrom {uses}\n"
+    suite.makepyfile(begins + "".join(map(textwrap.dedent, tests)))

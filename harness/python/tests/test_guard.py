@@ -8,12 +8,14 @@ import re
 import signal
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from xml.etree import ElementTree
 
 import pytest
 
+import conftest
 import cufault
 from cufault._context import _MADE, LOST
 from cufault._guard import Guard
@@ -37,8 +39,6 @@ def ran(name):
         file.write(f"{name} {os.getpid()}\\n")
 """
 LOSES = """
-    import pytest
-    from gpu import alive, lose, ran
     def test_before():
         ran("before"), alive()
     def test_lost():
@@ -50,6 +50,17 @@ LOSES = """
     def test_last(n):
         ran(f"last{n}"), alive()
 """
+LOSING = """
+    def test_lost():
+        lose()
+        assert False
+"""
+NEXT = """
+    def test_next():
+        alive()
+"""
+
+has = partial(conftest.has, uses="gpu import _cuda, alive, allocate, lose, ran")
 
 
 @pytest.fixture
@@ -73,7 +84,7 @@ def junit(suite: pytest.Pytester) -> dict[str, ElementTree.Element]:
 
 @pytest.mark.parametrize("how", [[], ["-n1"], ["-n1", "--dist=loadfile"], ["-n1", "--dist=worksteal"]])
 def test_the_first_that_lost_it_is_named_and_the_rest_runs_in_a_fresh_process(suite: pytest.Pytester, how: list[str]) -> None:
-    suite.makepyfile(LOSES)
+    has(suite, LOSES)
     result = suite.runpytest_subprocess("--cufault-guard=failures", "--junit-xml=j.xml", *how)
     result.assert_outcomes(passed=4, failed=1)
     told = "CUDA_ERROR_ILLEGAL_ADDRESS (an address that is not mapped; Returning 700 (CUDA_ERROR_ILLEGAL_ADDRESS) from cuMemFree_v2)"
@@ -90,9 +101,7 @@ def test_the_first_that_lost_it_is_named_and_the_rest_runs_in_a_fresh_process(su
 
 @pytest.mark.parametrize("how", [[], ["-n1"]])
 def test_each_finds_one_that_passes(suite: pytest.Pytester, how: list[str]) -> None:
-    suite.makepyfile("""
-        import pytest
-        from gpu import alive, lose, ran
+    has(suite, """
         def test_1():
             alive()
         def test_2():
@@ -118,8 +127,7 @@ def test_each_finds_one_that_passes(suite: pytest.Pytester, how: list[str]) -> N
 def test_nothing_is_done_without_a_loss_or_without_the_option(suite: pytest.Pytester, configuration: str) -> None:
     """A failed test is not a lost context, nor is an error that leaves the context as it was (1: CUDA_ERROR_INVALID_VALUE)."""
     suite.makeini(f"[pytest]\n{configuration}\n")
-    suite.makepyfile(f"""
-        from gpu import alive, lose, ran
+    has(suite, f"""
         def test_1():
             ran(1)
             lose({1 if configuration else 700})
@@ -137,7 +145,7 @@ def test_nothing_is_done_without_a_loss_or_without_the_option(suite: pytest.Pyte
 
 
 def test_the_configuration_switches_it_on_and_a_wrong_word_is_refused(suite: pytest.Pytester) -> None:
-    suite.makepyfile(LOSES)
+    has(suite, LOSES)
     suite.makeini("[pytest]\ncufault_guard = failures\n")
     suite.runpytest_subprocess().assert_outcomes(passed=4, failed=1)
     suite.makeini("[pytest]\ncufault_guard = always\n")
@@ -147,19 +155,10 @@ def test_the_configuration_switches_it_on_and_a_wrong_word_is_refused(suite: pyt
 
 
 def test_an_expected_failure_that_loses_it_stays_expected(suite: pytest.Pytester) -> None:
-    suite.makepyfile("""
-        import pytest
-        from gpu import alive, lose
-        @pytest.mark.xfail(strict=True)
-        def test_known():
-            lose()
-            assert False
-        def test_next():
-            alive()
-    """)
+    has(suite, "    @pytest.mark.xfail(strict=True)" + LOSING, NEXT)
     result = suite.runpytest_subprocess("--cufault-guard=failures")
     result.assert_outcomes(passed=1, xfailed=1)
-    result.stdout.fnmatch_lines(["context lost in *::test_known: *"])
+    result.stdout.fnmatch_lines(["context lost in *::test_lost: *"])
 
 
 def test_the_header_says_that_there_is_no_driver(suite: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -203,30 +202,24 @@ def test_no_driver_and_no_context_is_no_loss(suite: pytest.Pytester) -> None:
 
 def test_the_context_of_another_device_counts(suite: pytest.Pytester) -> None:
     """It is not current in the thread of the tests, but the primary context of a device is lost."""
-    suite.makepyfile("""
-        import gpu
+    has(suite, """
         def test_lost():
-            gpu._cuda.cuCtxSetCurrent(None)
-            gpu.lose()
-        def test_next():
-            gpu.alive()
-    """)
+            _cuda.cuCtxSetCurrent(None)
+            lose()
+    """, NEXT)
     suite.runpytest_subprocess("--cufault-guard=each").assert_outcomes(passed=1, failed=1)
 
 
 def test_a_hanging_driver_is_bounded(suite: pytest.Pytester) -> None:
-    suite.makepyfile("""
-        import gpu, pytest
+    has(suite, """
         @pytest.fixture(scope="module")
         def thing():
             yield
-            gpu.alive()
+            alive()
         def test_hangs(thing):
-            gpu._cuda.fake_hang()
+            _cuda.fake_hang()
             assert False
-        def test_next():
-            gpu.alive()
-    """)
+    """, NEXT)
     began = time.monotonic()
     result = suite.runpytest_subprocess("--cufault-guard=failures", timeout=60)
     result.assert_outcomes(passed=1, failed=1)
@@ -236,24 +229,15 @@ def test_a_hanging_driver_is_bounded(suite: pytest.Pytester) -> None:
 
 @pytest.mark.parametrize("how", [[], ["-n1"]])
 def test_a_process_that_a_test_leaves_holds_nothing_up(suite: pytest.Pytester, how: list[str]) -> None:
-    suite.makepyfile("""
-        import os, time
-        from gpu import alive, lose
-        def leave():
+    has(suite, """
+        @pytest.mark.parametrize("n", range(2))
+        def test_lost(n):
             if os.fork() == 0:
                 time.sleep(30)
                 os._exit(0)
-        def test_lost():
-            leave()
             lose()
             assert False
-        def test_lost_again():
-            leave()
-            lose()
-            assert False
-        def test_next():
-            alive()
-    """)
+    """, NEXT)
     began = time.monotonic()
     result = suite.runpytest_subprocess("--cufault-guard=failures", "--color=no", *how, timeout=60)
     result.assert_outcomes(passed=1, failed=2)
@@ -264,27 +248,18 @@ def test_a_process_that_a_test_leaves_holds_nothing_up(suite: pytest.Pytester, h
 
 @pytest.mark.parametrize("how", [[], ["-n1"]])
 def test_a_crash_after_a_loss_is_that_tests_failure(suite: pytest.Pytester, how: list[str]) -> None:
-    suite.makepyfile("""
-        import os, signal
-        from gpu import alive, lose
-        def test_lost():
-            lose()
-            assert False
+    has(suite, LOSING, """
         def test_crashes():
             os.kill(os.getpid(), signal.SIGSEGV)
-        def test_next():
-            alive()
-    """)
+    """, NEXT)
     result = suite.runpytest_subprocess("--cufault-guard=failures", *how, timeout=60)
     result.assert_outcomes(passed=1, failed=2)
     result.stdout.fnmatch_lines(["*ended by SIGSEGV*" if not how else "*crashed while running*test_crashes*"])
 
 
 def test_a_forked_child_does_not_look(suite: pytest.Pytester) -> None:
-    suite.makepyfile("""
-        import os
+    has(suite, """
         from cufault._context import Contexts
-        from gpu import lose
         def test_it():
             contexts = Contexts()
             lose()
@@ -299,21 +274,14 @@ def test_a_forked_child_does_not_look(suite: pytest.Pytester) -> None:
 
 def test_where_nothing_goes_on_tests_are_told_as_not_run(suite: pytest.Pytester) -> None:
     """Tests that a fresh process does not have, and a fresh process that does not start."""
-    suite.makepyfile(test_a="""
-        import os, pytest
-        from gpu import alive, lose
-        def test_lost():
-            lose()
-            assert False
+    has(suite, LOSING, """
         @pytest.mark.parametrize("n", [os.getpid()])
         def test_changes_its_name(n):
             alive()
-        def test_next():
-            alive()
-    """)
+    """, NEXT)
     result = suite.runpytest_subprocess("--cufault-guard=failures", "-rs", "--junit-xml=j.xml")
     result.assert_outcomes(passed=1, failed=1, skipped=1)
-    result.stdout.fnmatch_lines(["SKIPPED*not run: context lost in test_a.py::test_lost; a fresh pytest does not collect it"])
+    result.stdout.fnmatch_lines(["SKIPPED*not run: context lost in *::test_lost; a fresh pytest does not collect it"])
     assert sum(case.find("skipped") is not None for case in junit(suite).values()) == 1
     suite.makeconftest("""
         import os, pathlib
@@ -338,11 +306,7 @@ def test_options_fixtures_and_maxfail_hold_in_the_process_that_goes_on(suite: py
             with pathlib.Path("torn_down").open("a") as file:
                 file.write("x")
     """)
-    suite.makepyfile("""
-        from gpu import alive, lose
-        def test_lost():
-            lose()
-            assert False
+    has(suite, LOSING, """
         def test_option(request):
             assert request.config.getoption("gpu") == "3"
         def test_fails():
@@ -356,12 +320,7 @@ def test_options_fixtures_and_maxfail_hold_in_the_process_that_goes_on(suite: py
 
 
 def test_an_interrupt_ends_the_process_that_goes_on(suite: pytest.Pytester) -> None:
-    suite.makepyfile("""
-        import os, pathlib, signal
-        from gpu import lose
-        def test_lost():
-            lose()
-            assert False
+    has(suite, LOSING, """
         def test_waits():
             pathlib.Path("part").write_text(str(os.getpid()))
             os.rename("part", "waits")
@@ -381,24 +340,13 @@ def default_interrupt() -> None:
 
 
 def test_many_losses_do_not_use_up_the_workers(suite: pytest.Pytester) -> None:
-    suite.makepyfile("""
-        import pytest
-        from gpu import lose
-        @pytest.mark.parametrize("n", range(7))
-        def test_lost(n):
-            lose()
-            assert False
-        def test_last():
-            pass
-    """)
+    has(suite, *(LOSING.replace("test_lost", f"test_lost_{n}") for n in range(7)), NEXT)
     suite.runpytest_subprocess("--cufault-guard=failures", "-n1").assert_outcomes(failed=7, passed=1)
     suite.runpytest_subprocess("--cufault-guard=failures").assert_outcomes(failed=7, passed=1)
 
 
 def test_what_a_test_leaves_behind_is_told(suite: pytest.Pytester) -> None:
-    suite.makepyfile("""
-        import ctypes, os
-        from gpu import allocate, _cuda
+    has(suite, """
         runtime = ctypes.CDLL(os.environ["CUFAULT_FAKES"] + "/libcudart.so.13")
         def test_clean():
             address = ctypes.c_uint64()
@@ -428,9 +376,7 @@ def under_the_injector(suite: pytest.Pytester, rules: list[dict[str, object]], *
 
 
 def test_under_the_injector_streams_are_counted(suite: pytest.Pytester) -> None:
-    suite.makepyfile("""
-        import ctypes
-        from gpu import _cuda
+    has(suite, """
         def create():
             stream = ctypes.c_void_p()
             assert _cuda.cuStreamCreate(ctypes.byref(stream), 0) == 0
@@ -447,14 +393,10 @@ def test_under_the_injector_streams_are_counted(suite: pytest.Pytester) -> None:
 
 
 def test_a_context_that_a_rule_loses_is_lost(suite: pytest.Pytester) -> None:
-    suite.makepyfile("""
-        import ctypes
-        from gpu import _cuda, alive
+    has(suite, """
         def test_lost():
-            assert _cuda.cuMemAlloc_v2(ctypes.byref(ctypes.c_uint64()), ctypes.c_size_t(16)) == 0
-        def test_next():
-            alive()
-    """)
+            allocate(16)
+    """, NEXT)
     sticky = {"function": "cuMemAlloc", "hits": 1, "return": "ILLEGAL_ADDRESS", "sticky": True}
     result = under_the_injector(suite, [sticky], "--cufault-guard=failures")
     result.assert_outcomes(passed=1, failed=1)
@@ -463,9 +405,7 @@ def test_a_context_that_a_rule_loses_is_lost(suite: pytest.Pytester) -> None:
 
 def test_a_marked_test_runs_in_the_process_that_goes_on(suite: pytest.Pytester) -> None:
     """And loses the context of its own process alone."""
-    suite.makepyfile("""
-        import pytest
-        from gpu import alive, lose
+    has(suite, """
         from driver import allocate
         @pytest.mark.cufault(fail="cuMemAlloc:1=OUT_OF_MEMORY")
         def test_marked():
@@ -473,24 +413,18 @@ def test_a_marked_test_runs_in_the_process_that_goes_on(suite: pytest.Pytester) 
             lose()
         def test_alive():
             alive()
-        def test_lost():
-            lose()
-            assert False
+    """, LOSING, """
         @pytest.mark.cufault(fail="cuMemAlloc:1=OUT_OF_MEMORY")
         def test_marked_behind():
             assert allocate() == 2
-        def test_next():
-            alive()
-    """)
+    """, NEXT)
     suite.runpytest_subprocess("--cufault-guard=each").assert_outcomes(passed=4, failed=1)
 
 
 def test_a_test_takes_less_than_a_millisecond_more(suite: pytest.Pytester) -> None:
     """As `each` looks: after its call and after its end, with a driver that answers at once. Time of the processor, whatever else runs on the
     machine: the median of 200."""
-    suite.makepyfile("""
-        import statistics, time
-        import gpu
+    has(suite, """
         from cufault._context import Contexts
         def test_it():
             contexts, took = Contexts(), []

@@ -27,6 +27,10 @@ COMMAND = Path(sysconfig.get_path("scripts")) / "cufault"
 REFUSED = "RuntimeError: CUDA error: CUBLAS_STATUS_NOT_INITIALIZED when calling `cublasCreate(handle)`"
 
 
+def ran(*command: str | Path, check: bool = True, cwd: Path | None = None, told: str = "", **variables: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command, env=environment(**variables), cwd=cwd, input=told, capture_output=True, text=True, timeout=300, check=check)
+
+
 def dynamic(file: Path) -> str:
     return subprocess.run(["readelf", "-dW", "-V", file], capture_output=True, text=True, check=True).stdout
 
@@ -77,10 +81,8 @@ def test_no_function_is_newer_than_glibc_2_28(file: Path) -> None:
 def test_the_command_and_the_module_become_the_program() -> None:
     version = importlib.metadata.version("cufault")
     for command in ([COMMAND], [sys.executable, "-m", "cufault"]):
-        done = subprocess.run([*command, "--version"], env=environment(), capture_output=True, text=True, check=True)
-        assert version in done.stdout
-        wrong = subprocess.run([*command, "no-such-command"], env=environment(), capture_output=True, check=False)
-        assert wrong.returncode == 2
+        assert version in ran(*command, "--version").stdout
+        assert ran(*command, "no-such-command", check=False).returncode == 2
         with subprocess.Popen(
             [*command, "inject", "--require", "0", "--", "sh", "-c", "echo $$; exit 5"], env=environment(), stdout=subprocess.PIPE, text=True
         ) as process:
@@ -90,17 +92,13 @@ def test_the_command_and_the_module_become_the_program() -> None:
 
 def test_a_missing_program_is_told_in_a_line(tmp_path: Path) -> None:
     shutil.copytree(PACKAGE, tmp_path / "cufault", ignore=shutil.ignore_patterns("bin", "lib", "share"))
-    done = subprocess.run(
-        [sys.executable, "-m", "cufault"], cwd=tmp_path, env=environment(), capture_output=True, text=True, check=False
-    )
+    done = ran(sys.executable, "-m", "cufault", cwd=tmp_path, check=False)
     assert done.returncode == 1
     assert done.stderr.count("\n") == 1 and "install the package again" in done.stderr
 
 
 def test_explain_reads_the_records_of_the_package(tmp_path: Path) -> None:
-    done = subprocess.run(
-        [COMMAND, "explain", "--no-machine", "--more"], input=REFUSED, cwd=tmp_path, env=environment(), capture_output=True, text=True, check=True
-    )
+    done = ran(COMMAND, "explain", "--no-machine", "--more", told=REFUSED, cwd=tmp_path)
     assert "CUBLAS_STATUS_NOT_INITIALIZED" in done.stdout
     assert "memory.create_under_pressure" in done.stdout  # of the records
 
@@ -114,9 +112,7 @@ INJECT = ["inject", "--fail", "cuMemAlloc=OUT_OF_MEMORY", "--"]
 
 
 def allocated_by(*command: str | Path, **variables: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [*command, sys.executable, "-c", ALLOCATE], env=environment(**variables), capture_output=True, text=True, timeout=60, check=True
-    )
+    return ran(*command, sys.executable, "-c", ALLOCATE, **variables)
 
 
 def test_inject_works_from_a_path_with_a_space() -> None:
@@ -132,23 +128,22 @@ def test_from_there_a_child_without_library_path_is_told_by_the_loader() -> None
     assert "libcufault.so" in done.stderr and "cannot be preloaded" in done.stderr
 
 
+def program_copied_to(place: Path) -> Path:
+    for folder in filter(Path.exists, (PACKAGE, BUNDLED)):
+        shutil.copytree(folder, place / folder.name)
+    return place / "cufault" / "bin" / "cufault"
+
+
 def test_a_child_without_library_path_is_injected_from_a_path_without_a_space(tmp_path: Path) -> None:
     assert " " not in str(tmp_path)
-    for folder in filter(Path.exists, (PACKAGE, BUNDLED)):
-        shutil.copytree(folder, tmp_path / folder.name)
-    program = tmp_path / "cufault" / "bin" / "cufault"
+    program = program_copied_to(tmp_path)
     assert allocated_by(program, *INJECT, "env", "-u", "LD_LIBRARY_PATH").stdout == f"{OUT_OF_MEMORY}\n"
-    shown = subprocess.run(
-        [program, "inject", "--", "sh", "-c", 'echo "${LD_LIBRARY_PATH-unset}"'], env=environment(), capture_output=True, text=True, check=True
-    )
-    assert shown.stdout == "unset\n"
+    assert ran(program, "inject", "--", "sh", "-c", 'echo "${LD_LIBRARY_PATH-unset}"').stdout == "unset\n"
 
 
 def test_a_path_that_the_loader_cannot_take_is_refused(tmp_path: Path) -> None:
-    for folder in filter(Path.exists, (PACKAGE, BUNDLED)):
-        shutil.copytree(folder, tmp_path / "a:b" / folder.name)
-    program = tmp_path / "a:b" / "cufault" / "bin" / "cufault"
-    done = subprocess.run([program, *INJECT, "true"], env=environment(), capture_output=True, text=True, check=False)
+    program = program_copied_to(tmp_path / "a:b")
+    done = ran(program, *INJECT, "true", check=False)
     assert done.returncode == 2
     assert "install cufault elsewhere" in done.stderr
 
@@ -165,16 +160,8 @@ driver.cuMemFree_v2(address)
 """
 
 
-def said_of_calls(*words: str) -> subprocess.CompletedProcess[str]:
-    """What a command of the package says of CALLS."""
-    return subprocess.run(
-        [COMMAND, *words, "--", sys.executable, "-c", CALLS], env=environment(), capture_output=True, text=True, timeout=300, check=False
-    )
-
-
 def test_trace_lists_the_calls_of_a_program() -> None:
-    done = said_of_calls("trace")
-    assert done.returncode == 0, done.stderr
+    done = ran(COMMAND, "trace", "--", sys.executable, "-c", CALLS)
     told = done.stdout + done.stderr
     for function in ("cuInit", "cuMemAlloc_v2", "cuMemFree_v2"):
         assert re.search(rf"^ +1 {function}$", told, re.MULTILINE), told
@@ -184,30 +171,27 @@ def test_trace_lists_the_calls_of_a_program() -> None:
 def test_a_command_that_is_left_out_says_what_has_it(command: str) -> None:
     said = f"cufault {command} is not in this package; a build of the source tree has it: ci/suite"
     for words in ([command], [command, "--unknown", "--", "true"]):
-        done = subprocess.run([COMMAND, *words], env=environment(), capture_output=True, text=True, check=False)
+        done = ran(COMMAND, *words, check=False)
         assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
         assert said in done.stderr
-    helped = subprocess.run([COMMAND, command, "--help"], env=environment(), capture_output=True, text=True, check=True)
-    assert said in " ".join(helped.stdout.split())
+    assert said in " ".join(ran(COMMAND, command, "--help").stdout.split())
 
 
 def test_stack_and_known_find_the_cublas_of_this_environment(tmp_path: Path) -> None:
     place = tmp_path / "lib" / "python3" / "site-packages"
-    for folder in filter(Path.exists, (PACKAGE, BUNDLED)):
-        shutil.copytree(folder, place / folder.name)
+    program = program_copied_to(place)
     (place / "nvidia" / "cublas" / "lib").mkdir(parents=True)
     fakes = Path(os.environ["CUFAULT_FAKES"])
     for name in ("libcublas.so.13", "libcublasLt.so.13"):
         shutil.copy(fakes / name, place / "nvidia" / "cublas" / "lib")
-    program = place / "cufault" / "bin" / "cufault"
-    shown = subprocess.run([program, "stack"], env=environment(), capture_output=True, text=True, timeout=60, check=True).stdout
+    shown = ran(program, "stack").stdout
     assert re.search(rf"^(cuBLAS|also here) .*{place}/nvidia/cublas/lib/libcublas.so.13", shown, re.MULTILINE), shown
     assert re.search(r"^GPU ", shown, re.MULTILINE), shown
     assert "built without CUDA" not in shown
 
 
 def test_doctor_examines_this_machine_and_then_traces_a_program() -> None:
-    done = said_of_calls("doctor", "-v")
+    done = ran(COMMAND, "doctor", "-v", "--", sys.executable, "-c", CALLS, check=False)
     told = done.stdout + done.stderr
     assert "verdict: " in told
     assert re.search(r"^\[[\w ]+\] +libraries ", told, re.MULTILINE), told

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import environment
+from conftest import environment, has
 
 MARKED = """
 import os
@@ -52,28 +52,6 @@ def test_a_marked_test_runs_under_a_rule_for_a_library(outer: pytest.Pytester, f
     result.stdout.fnmatch_lines([f"*no rule acted ({function}:9=EXECUTION_FAILED)*"])
 
 
-@pytest.mark.parametrize(
-    "fail",
-    [
-        "cudaMalloc:1=MemoryAllocation",
-        "cublasCreate:1=NOT_INITIALIZED",
-        "cublasLtMatmul:1=NOT_SUPPORTED",
-        "cudnnCreate:1=NOT_INITIALIZED",
-        "cusolverDnCreate:1=ALLOC_FAILED",
-        "ncclAllReduce:1=SystemError",
-        "nvmlInit:1=DRIVER_NOT_LOADED",
-    ],
-)
-def test_a_rule_for_each_library_is_taken(outer: pytest.Pytester, fail: str) -> None:
-    outer.makepyfile(f"""
-        import pytest
-        @pytest.mark.cufault(fail="{fail}", must_act=False)
-        def test_it():
-            pass
-    """)
-    outer.runpytest_subprocess().assert_outcomes(passed=1)
-
-
 def test_beside_xdist(outer: pytest.Pytester) -> None:
     outer.makepyfile(test_a=MARKED, test_b=MARKED)
     outer.makeini("[pytest]\naddopts = -n2\n")
@@ -97,9 +75,7 @@ def test_it_has_a_process_of_its_own(outer: pytest.Pytester) -> None:
 
 
 def test_output_and_failure_come_through(outer: pytest.Pytester) -> None:
-    outer.makepyfile("""
-        import pytest
-        from driver import allocate
+    has(outer, """
         @pytest.mark.cufault(fail="cuMemAlloc=OUT_OF_MEMORY")
         def test_it():
             print("before it failed")
@@ -131,9 +107,7 @@ def test_skips_and_expected_failures_come_through(outer: pytest.Pytester) -> Non
 
 
 def test_a_rule_that_never_acts_fails_the_test(outer: pytest.Pytester) -> None:
-    outer.makepyfile("""
-        import pytest
-        from driver import allocate
+    has(outer, """
         @pytest.mark.cufault(fail="cuMemAlloc:5=OUT_OF_MEMORY")
         def test_it():
             assert allocate() == 0
@@ -151,9 +125,7 @@ def test_a_rule_that_never_acts_fails_the_test(outer: pytest.Pytester) -> None:
 
 
 def test_rules_and_several_texts(outer: pytest.Pytester) -> None:
-    outer.makepyfile("""
-        import pytest
-        from driver import allocate
+    has(outer, """
         @pytest.mark.cufault(fail=["cuMemAlloc:1=OUT_OF_MEMORY", "cuMemAlloc:1=INVALID_VALUE"])
         def test_texts():
             assert allocate() in (1, 2)
@@ -186,9 +158,7 @@ def test_wrong_arguments_are_an_error_that_says_why(outer: pytest.Pytester, argu
 
 
 def test_a_crash_is_a_failure_of_that_test_alone(outer: pytest.Pytester) -> None:
-    outer.makepyfile("""
-        import os, signal, pytest
-        from driver import allocate
+    has(outer, """
         @pytest.mark.cufault(fail="cuMemAlloc=OUT_OF_MEMORY", timeout=600)
         def test_crash():
             allocate()
@@ -208,9 +178,7 @@ def test_a_crash_is_a_failure_of_that_test_alone(outer: pytest.Pytester) -> None
 
 
 def test_a_hang_is_ended(outer: pytest.Pytester) -> None:
-    outer.makepyfile("""
-        import signal, pytest
-        from driver import allocate
+    has(outer, """
         @pytest.mark.cufault(fail="cuMemAlloc=OUT_OF_MEMORY", timeout=3)
         def test_hang():
             allocate()
@@ -251,9 +219,7 @@ def test_options_reach_that_process_by_the_configuration(outer: pytest.Pytester)
         def pytest_addoption(parser):
             parser.addoption("--gpu", default="none")
     """)
-    outer.makepyfile("""
-        import pytest
-        from driver import allocate
+    has(outer, """
         @pytest.mark.cufault(fail="cuMemAlloc=OUT_OF_MEMORY")
         def test_it(request):
             allocate()
@@ -354,20 +320,15 @@ def test_a_sweep_fails_each_call_of_each_call_site_once(outer: pytest.Pytester) 
     ]
 
 
-def test_a_row_of_a_sweep_is_a_rule_that_repeats_it(outer: pytest.Pytester) -> None:
+def test_a_row_of_a_sweep_of_first_calls_is_a_rule_that_repeats_it(outer: pytest.Pytester) -> None:
     outer.makepyfile(SWEPT)
-    swept = outer.runpytest_subprocess("--cufault-sweep", "--cufault-sweep-calls=1").stdout.str()
-    (rule,) = re.findall(r"^(cuMemAlloc_v2@\S+) +failed +called by libcaller.so", swept, re.MULTILINE)
+    swept = outer.runpytest_subprocess("--cufault-sweep", "--cufault-sweep-calls=1")
+    assert [row.split()[:2] for row in swept_calls(swept)] == [["cuInit", "1"], ["cuMemAlloc_v2", "1"], ["cuDeviceGetCount", "1"], ["cuMemAlloc_v2", "1"]]
+    (rule,) = re.findall(r"^(cuMemAlloc_v2@\S+) +failed +called by libcaller.so", swept.stdout.str(), re.MULTILINE)
     outer.makepyfile(
         test_again=SWEPT.replace("def test_work", f"import pytest\n@pytest.mark.cufault(fail='{rule}')\n@pytest.mark.xfail(strict=True)\ndef test_work")
     )
     outer.runpytest_subprocess("test_again.py").assert_outcomes(xfailed=1)
-
-
-def test_a_sweep_of_the_first_calls_of_each_call_site(outer: pytest.Pytester) -> None:
-    outer.makepyfile(SWEPT)
-    result = outer.runpytest_subprocess("--cufault-sweep", "--cufault-sweep-calls=1")
-    assert [row.split()[:2] for row in swept_calls(result)] == [["cuInit", "1"], ["cuMemAlloc_v2", "1"], ["cuDeviceGetCount", "1"], ["cuMemAlloc_v2", "1"]]
 
 
 def test_a_sweep_under_xdist_where_one_run_crashes(outer: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -379,9 +340,7 @@ def test_a_sweep_under_xdist_where_one_run_crashes(outer: pytest.Pytester, monke
 
 
 def test_a_sweep_says_when_a_run_hangs(outer: pytest.Pytester) -> None:
-    outer.makepyfile("""
-        import signal
-        from driver import allocate
+    has(outer, """
         def test_work():
             if allocate() != 0:
                 signal.pause()
