@@ -15,7 +15,7 @@ from typing import Any, cast
 import asked
 from asked import Refused, one_line, say
 from bisect_environments import ANSWER_LIMIT, FAMILIES, TRIALS, Environment, Environments, InEnvironments, without_cuda
-from bisect_releases import EXIT_RANGE, Release, search
+from bisect_releases import EXIT_RANGE, Release, file_in_real_folder, search
 from bisection import BAD, GOOD
 from processes import in_child
 from processes import run as run_process
@@ -57,8 +57,9 @@ class Package:
     def tops(self) -> set[str]:
         return {file.partition("/")[0] for files in self.files for file in files}
 
-    def has_library(self) -> bool:
-        return any(".so" in file for files in self.files for file in files)
+    def libraries(self) -> set[Path]:
+        """By the folders that they lie in, as loaded_in() tells them."""
+        return {file_in_real_folder(there) for files in self.files for file, there in files.items() if ".so" in file}
 
 
 class PinSource(Environments):
@@ -86,9 +87,9 @@ class PinSource(Environments):
         if not asked_for.options["package"]:
             raise Refused(f"--package says what the command imports: {self.folders[0]} has none of {', '.join(FAMILIES)}")
         # A library finds those of other packages by its own path.
-        tops = {top for name, package in self.packages.items() if name in self.order or package.has_library() for top in package.tops()}
+        tops = {top for name, package in self.packages.items() if name in self.order or package.libraries() for top in package.tops()}
         self.packages = {name: package for name, package in self.packages.items() if package.tops() & tops}
-        self.libraries = {real_folder(there) for package in self.packages.values() for files in package.files for file, there in files.items() if ".so" in file}
+        self.libraries = set[Path]().union(*(package.libraries() for package in self.packages.values()))
         super().__init__(asked_for, stop)
 
     def _number_required(self, name: str) -> int:
@@ -128,10 +129,6 @@ class PinSource(Environments):
                 link_file(there, f"{mixture.path}/{file}")
         self.linked = which
         return mixture
-
-
-def real_folder(file: str) -> Path:
-    return Path(os.path.realpath(os.path.dirname(file)), os.path.basename(file))
 
 
 def link_file(file: str, target: str) -> None:

@@ -23,7 +23,7 @@ from typing import Any, Optional
 import asked
 import text
 from asked import Refused, one_line, say
-from bisection import BAD, GOOD, Bisection, Change, ReleaseTest, Report, Tried, error_of_comparison, trials_before_comparison, words_of
+from bisection import BAD, FIRST_COMPARISON, GOOD, Bisection, Change, ReleaseTest, Report, Tried, error_of_comparison, words_of
 from known_issues import came_out, way_between
 from processes import Ended, Interrupted, in_child
 from processes import run as run_process
@@ -83,12 +83,16 @@ def traced(scratch: Path) -> dict[str, str]:
     return {"LD_DEBUG": "libs", "LD_DEBUG_OUTPUT": str(scratch / "loaded")}
 
 
+def file_in_real_folder(file: str) -> Path:
+    return Path(os.path.realpath(os.path.dirname(file)), os.path.basename(file))
+
+
 def loaded_in(scratch: Path) -> set[Path]:
     """By each process that got traced(), by the folders they lie in, which are resolved: a file may be a link into another environment."""
     found = set()
     for log in scratch.glob("loaded.*"):
         for line in re.finditer(r"calling init: (.*\.so[^/\n]*)$", log.read_text(errors="surrogateescape"), re.MULTILINE):
-            found.add(Path(os.path.realpath(os.path.dirname(line[1])), os.path.basename(line[1])))
+            found.add(file_in_real_folder(line[1]))
         log.unlink()
     return found
 
@@ -390,7 +394,7 @@ class Bisecting:
         (_, one), (_, other) = ends.values()
         comparison = 0
         while True:
-            trials = 1 if self.report.once else min(trials_before_comparison(comparison), 2 * self.most)
+            trials = 1 if self.report.once else min(FIRST_COMPARISON << comparison, 2 * self.most)
             for which, (name, tried) in ends.items():
                 say(f"bisect: {self.name_of(which)}, the {name} end: {text.plural(trials, 'trial')}")
                 try:

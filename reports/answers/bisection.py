@@ -14,7 +14,7 @@ import text
 
 GOOD, BAD, OTHER = "good", "bad", "other"
 """What a release is like: the good end of a bisection, its bad end, or neither, as with an unrelated failure."""
-FIRST_COMPARISON = 6  # two samples of 6 that share no outcome: p = 0.002
+FIRST_COMPARISON = 6  # trials of each end, and then 12, 24 ...; two samples of 6 that share no outcome: p = 0.002
 
 
 def chance_of_difference(hits: int, trials: int, other_hits: int, other_trials: int) -> float:
@@ -64,11 +64,6 @@ class ReleaseTest:
         if for_other > 0 or abs(for_bad) < self.limit:
             return None
         return BAD if for_bad > 0 else GOOD
-
-
-def trials_before_comparison(number: int) -> int:
-    """The ends are compared after 6, 12, 24 ... trials of each."""
-    return FIRST_COMPARISON << number
 
 
 def error_of_comparison(number: int, of_bisection: float) -> float:
