@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import asked
 import text
+from known_issues import numbers_of
 
 if TYPE_CHECKING:
     from sqlite3 import Connection
@@ -58,10 +59,6 @@ def listed(each: Iterable[str]) -> str:
     return f"{', '.join(others)} and {last}" if others else last
 
 
-def by_version(version: str) -> list[int]:
-    return [int(part) for part in version.split(".")] if version else []
-
-
 def range_of(versions: list[str]) -> str:
     """ "12.0.1 to 13.10.0" """
     return listed(versions) if len(versions) < 3 else f"{versions[0]} to {versions[-1]}"
@@ -94,10 +91,6 @@ class Pages:
 
     def name_of(self, status: str) -> str:
         return self.names.get(status, status)
-
-    def print_index(self) -> None:
-        rows = [[f"[{p['name']}](messages/{p['name']}.md)" if self.to.markdown else p["name"], self.to.code(p.get("texts", [p["status"]])[0])] for p in self.pages]
-        self.to.table(["page", "what is printed"], rows)
 
     def take_steps(self, database: Connection) -> None:
         """Of each step the call, what a log names, the variant, and what it returned as records spell it."""
@@ -191,7 +184,7 @@ class Pages:
             rows = [row for row in database.execute("SELECT stack, gpu, driver, cublas FROM stacks") if row["stack"] in stacks]
             gpus, drivers, versions = ({row[key] for row in rows if row[key] is not None} for key in ("gpu", "driver", "cublas"))
             parts = [listed(sorted(gpus)), *(["driver " + listed(sorted(drivers))] if drivers else []),
-                     *(["cuBLAS " + range_of(sorted(versions, key=by_version))] if versions else [])]
+                     *(["cuBLAS " + range_of(sorted(versions, key=numbers_of))] if versions else [])]
             to.line("", f"Trials are of cases, without cells of the matrix, on {text.plural(len(stacks), 'stack')}: {', '.join(parts)}. "
                         "A remedy was tried on stacks of its cause.")
         to.out.print()
@@ -241,7 +234,7 @@ class Pages:
                 alike.add(arm)
                 continue
             parts: list[tuple[str, list[str]]] = []
-            for version in sorted(versions, key=by_version):
+            for version in sorted(versions, key=numbers_of):
                 said = " or ".join(s.removeprefix("CUBLAS_STATUS_") or "did not return" for s in sorted(versions[version]))
                 if not parts or parts[-1][0] != said:
                     parts.append((said, []))
@@ -279,7 +272,8 @@ def main(asked_for: asked.Asked) -> int:
         asked_for.markdown = True
     pages = Pages(asked_for)
     if "pages" in asked_for.options:
-        pages.print_index()
+        rows = [[f"[{p['name']}](messages/{p['name']}.md)" if asked_for.markdown else p["name"], pages.to.code(p.get("texts", [p["status"]])[0])] for p in pages.pages]
+        pages.to.table(["page", "what is printed"], rows)
         return 0
     database = asked_for.database(asked_for.names[1:])
     pages.take_steps(database)

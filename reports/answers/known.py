@@ -117,11 +117,6 @@ def print_issues(found: list[Found], out: text.Output, markdown: bool) -> None:
             out.print("\n".join(text.table_lines(["issue", "known how", "what", "versions", "what helps", "evidence"], of_harm, True)))
 
 
-def all_issues(entries: list[Entry]) -> list[Found]:
-    """Worst harm first, each with what is known of its versions."""
-    return sorted((Found(e, e["sort"], versions_of(e)) for e in entries), key=lambda f: (HARMS.index(f.entry["harm"]), LEVELS.index(f.level)))
-
-
 # ---- what is asked ----
 
 # Behind spaces alone, as conda and pip list versions: a build, a place or nothing follows, not words.
@@ -409,7 +404,8 @@ def main(asked_for: asked.Asked) -> int:
         elif not entries:
             out.print("nothing is known of these functions")
         else:
-            print_issues(all_issues(entries), out, markdown)
+            every = (Found(e, e["sort"], versions_of(e)) for e in entries)
+            print_issues(sorted(every, key=lambda f: (HARMS.index(f.entry["harm"]), LEVELS.index(f.level))), out, markdown)
         return 0
     answers: dict[str, list[dict[str, Any]]] = {"answers": [], "packages": []}
     failing, not_counted = dict[str, None](), dict[str, None]()

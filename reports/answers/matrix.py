@@ -120,19 +120,12 @@ def label(of: list[Label], every: list[Label]) -> str:
     return said if len(of) == 1 else f"{said} ({len(of)})"
 
 
-def in_order(labels: Iterable[Label]) -> list[Label]:
-    return sorted(labels, key=lambda c: (*c[:4], int(c[4] or -1), c[5]))
-
-
 class Printer:
     def __init__(self, asked_for: asked.Asked, along: str) -> None:
         self.markdown, self.along, self.width, self.out = asked_for.markdown, along, text.width_of_output(), asked_for.out
 
     def table(self, head: list[str], rows: Sequence[Sequence[str]]) -> None:
         print("\n".join(text.table_lines(head, rows, self.markdown, self.width)))
-
-    def heading(self, words: str, level: int) -> None:
-        print(text.heading(words, level, self.markdown))
 
     def lines(self, title: str, lines: list[str]) -> None:
         if not lines:
@@ -151,7 +144,7 @@ class Printer:
             if not c.outcomes and c.row["not_observed"] not in notes:
                 notes.append(c.row["not_observed"])
             shown[c.operation][row] = c.row["shown"] if c.outcomes else f"[{notes.index(c.row['not_observed']) + 1}]"
-        rows = in_order({row for column in shown.values() for row in column})
+        rows = sorted({row for column in shown.values() for row in column}, key=lambda c: (*c[:4], int(c[4] or -1), c[5]))
         columns = merged((name, [shown[name].get(row, "") for row in rows]) for name in sorted(shown))
         head = [self.along, *(names[0] if len(names) == 1 else f"{len(names)} operations: {', '.join(names)}" for names, _ in columns)]
         self.table(head, [[label(keys, rows), *values] for keys, values in merged((row, [column[i] for _, column in columns]) for i, row in enumerate(rows))])
@@ -160,7 +153,7 @@ class Printer:
     def section(self, of: tuple[str, str], cells: list[Cell], conditions: Conditions, remedies: list[str]) -> None:
         unseen = sum(not c.outcomes for c in cells)
         title = of[0] + (f", remedy {of[1]}" if of[1] else "") + (" (made up)" if all(c.row["made_up"] for c in cells) else "") + ": " + text.plural(len(cells), "cell")
-        self.heading(title + (f", {unseen} not observed" if unseen else ""), 4)
+        print(text.heading(title + (f", {unseen} not observed" if unseen else ""), 4, self.markdown))
         notes = self.cells(cells)
         self.lines("What it depends on", [says for says, _ in conditions.of(cells)])
         contexts = Counter(c.row["context"] or "" for c in cells if c.outcomes)
@@ -183,7 +176,7 @@ def remedy_line(remedy: str, cells: list[Cell], conditions: Conditions) -> str:
 
 def print_matrix(stacks: list[Stack], printer: Printer, conditions: Conditions) -> None:
     for stack in stacks:
-        printer.heading(stack.name, 3)
+        print(text.heading(stack.name, 3, printer.markdown))
         for _, group in groupby(stack.sections(printer.along), lambda section: section[0][0]):
             sections = list(group)
             if not sections[0][0][1]:
