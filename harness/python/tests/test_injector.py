@@ -58,25 +58,19 @@ def test_rules_of_any_kind(run: Runner) -> None:
     assert said.splitlines() == ["0 2 ['CUDA_ERROR_OUT_OF_MEMORY']", "0 {'delay_ms': 1}"]
 
 
-def test_as_a_decorator(run: Runner) -> None:
+def test_as_a_decorator_and_where_an_exception_ends_it(run: Runner) -> None:
     said = run.python("""
         @cufault.inject("cuMemAlloc=OUT_OF_MEMORY")
         def work():
             return allocate()
         print(work(), allocate(), work())
-    """)
-    assert said == "2 0 2\n"
-
-
-def test_rules_end_where_the_context_ends_by_an_exception(run: Runner) -> None:
-    said = run.python("""
         try:
             with cufault.inject("cuMemAlloc=OUT_OF_MEMORY"):
                 raise KeyError
         except KeyError:
             print(allocate())
     """)
-    assert said == "0\n"
+    assert said == "2 0 2\n0\n"
 
 
 @pytest.mark.parametrize("wrong", ["cuMemAlloc=NOTHING", "cuMemAllok=OUT_OF_MEMORY", "cuMemAlloc:0=OUT_OF_MEMORY"])
