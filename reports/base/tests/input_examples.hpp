@@ -2,12 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "reports/base/files.hpp"
 #include "reports/base/json_input.hpp"
 
 #include <gtest/gtest.h>
 
 #include <unistd.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -41,6 +43,12 @@ inline bool contains(std::string_view text, std::string_view part) {
 inline std::string text_in(const std::filesystem::path& file) {
   std::ifstream in{file, std::ios::binary};
   return {std::istreambuf_iterator<char>{in}, {}};
+}
+
+/// CUFAULT_WRITE_GOLDEN=1 writes the file anew: read the difference then.
+inline void expect_golden(const std::filesystem::path& file, std::string_view text) {
+  if (std::getenv("CUFAULT_WRITE_GOLDEN") != nullptr) write_whole(file, text);
+  EXPECT_EQ(text, text_in(file)) << file;
 }
 
 inline std::size_t files_in(const std::filesystem::path& directory) {

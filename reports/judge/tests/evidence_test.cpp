@@ -4,6 +4,7 @@
 #include "reports/base/files.hpp"
 #include "reports/base/json_input.hpp"
 #include "reports/base/lines.hpp"
+#include "reports/base/tests/input_examples.hpp"
 #include "reports/evidence/baselines.hpp"
 #include "reports/judge/claims.hpp"
 #include "reports/judge/judge.hpp"
@@ -20,7 +21,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -179,10 +179,7 @@ std::string verdicts_of_stacks() {
 
 // A change of the judge shows in the difference of this file: read it before it is committed.
 TEST(every_stack, is_judged_as_the_committed_table_says) {
-  const fs::path file = CUFAULT_STACK_VERDICTS;
-  const std::string table = verdicts_of_stacks();
-  if (std::getenv("CUFAULT_WRITE_GOLDEN") != nullptr) write_whole(file, table);
-  EXPECT_EQ(table, read_text(file)) << "CUFAULT_WRITE_GOLDEN=1 writes it anew";
+  examples::expect_golden(CUFAULT_STACK_VERDICTS, verdicts_of_stacks());
 }
 
 TEST(every_recorded_arm, was_made_by_a_committed_cufault) {

@@ -4,7 +4,6 @@
 #include "reports/matrix/tests/matrix_example.hpp"
 #include "reports/printers/html_text.hpp"
 #include "reports/printers/printers.hpp"
-#include "reports/printers/tests/golden.hpp"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -61,10 +60,10 @@ TEST(html, is_what_it_was) {
     records.emplace_back(name, of_corpus(name));
   records.emplace_back("example.jsonl", matrix_of_two_faults());
   const printed all = print(records);
-  expect_golden("report.html", all.html);
-  expect_golden("report.md", all.markdown);
-  expect_golden("report.junit.xml", all.junit);
-  expect_golden("report.ctrf.json", all.ctrf);
+  expect_golden(fs::path(CUFAULT_GOLDEN) / "report.html", all.html);
+  expect_golden(fs::path(CUFAULT_GOLDEN) / "report.md", all.markdown);
+  expect_golden(fs::path(CUFAULT_GOLDEN) / "report.junit.xml", all.junit);
+  expect_golden(fs::path(CUFAULT_GOLDEN) / "report.ctrf.json", all.ctrf);
 }
 
 TEST(html, says_what_is_made_up_and_what_a_remedy_costs_that_cleared) {
@@ -234,7 +233,7 @@ TEST(html, begins_with_what_changed_since_the_last_green_run_and_the_line_that_r
   EXPECT_THAT(print_as("text", all), HasSubstr("\n  " + line + "\n"));
   const nlohmann::json json = nlohmann::json::parse(print_as("report-json", all))["change"];
   EXPECT_EQ(json["changed"], 2);
-  expect_golden("report.json", print_as("report-json", all));
+  expect_golden(fs::path(CUFAULT_GOLDEN) / "report.json", print_as("report-json", all));
   EXPECT_EQ(json["groups"][0]["arms"].dump(), R"(["memory.leak/moves","memory.leak/moves_too"])");
   EXPECT_EQ(json["groups"][0]["change"], "ALLOC_FAILED → INTERNAL_ERROR");
   EXPECT_THAT(print_as("html", all), HasSubstr("<title>2026-11-22T02:00:00Z: exit code 1, 3 arms</title>"))

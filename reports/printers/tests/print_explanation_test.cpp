@@ -3,10 +3,9 @@
 // What is printed of a log, word for word: golden/NAME.log becomes golden/NAME.txt (the first answer, then all of it) and golden/NAME.json. CUFAULT_WRITE_GOLDEN=1 writes them.
 #include "reports/printers/print_explanation.hpp"
 
-#include "reports/base/json_input.hpp"
+#include "reports/base/tests/input_examples.hpp"
 #include "reports/explain/tests/examples.hpp"
 #include "reports/model/failures.hpp"
-#include "reports/printers/tests/golden.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -43,8 +42,9 @@ TEST_P(golden_log, is_explained_word_for_word) {
   print_first_answer(out, e, name);
   out << "\n--more\n\n";
   print_explanation(out, e, name);
-  expect_golden(stem + ".txt", out.str());
-  expect_golden(stem + ".json", explanation_json(e, name).dump(2) + "\n");
+  examples::expect_golden(fs::path(CUFAULT_GOLDEN) / (stem + ".txt"), out.str());
+  examples::expect_golden(fs::path(CUFAULT_GOLDEN) / (stem + ".json"),
+                          explanation_json(e, name).dump(2) + "\n");
 }
 
 INSTANTIATE_TEST_SUITE_P(each, golden_log,
