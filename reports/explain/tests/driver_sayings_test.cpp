@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
+// What a sweep came to beside nature: reports/answers/tests/atlas.txt.
 #include "reports/explain/driver_sayings.hpp"
 
 #include "reports/explain/tests/examples.hpp"
@@ -91,29 +92,6 @@ TEST(driver_sayings, are_one_where_only_numbers_differ) {
   EXPECT_EQ(general_text("N of (a name)"), "N of (a name)");
   const std::vector records{with({call(false, {one}), call(false, {other})})};
   EXPECT_EQ(driver_sayings_in(records, {}).all.size(), 2U);  // the control has the other
-}
-
-TEST(nature_and_injection, agree_where_a_sweep_came_to_the_natural_status) {
-  record r = with({call(false, {out_of_memory})});
-  call_record row = call(false, {});
-  row.swept = swept_calls{.function = "cuMemAlloc_v2", .codes = {"OUT_OF_MEMORY"}, .calls = 3};
-  arm_result sweep{.name = "every"};
-  sweep.trials.push_back(trial_of({row}));
-  r.cases.push_back({.name = "sweep.cublas_create", .arms = {sweep}});
-  const auto pairs = nature_and_injection_in(std::vector{r});
-  ASSERT_EQ(pairs.size(), 1U);
-  EXPECT_EQ(pairs[0].injected.at("CUBLAS_STATUS_ALLOC_FAILED"), 3U);
-  EXPECT_TRUE(agrees(pairs[0].natural, pairs[0].injected));
-
-  swept_calls& injected = *r.cases[1].arms[0].trials[0].calls[0].swept;
-  r.cases[1].arms[0].trials[0].calls[0].what.status = "CUBLAS_STATUS_INTERNAL_ERROR";
-  const auto differ = nature_and_injection_in(std::vector{r})[0];
-  EXPECT_FALSE(agrees(differ.natural, differ.injected));
-  injected.codes = {"UNKNOWN"};
-  EXPECT_TRUE(nature_and_injection_in(std::vector{r})[0].injected.empty());
-  EXPECT_EQ(nature_and_injection_in(std::vector{r})[0].with_other_codes.size(), 1U);
-  injected.function = "cuInit";
-  EXPECT_TRUE(nature_and_injection_in(std::vector{r})[0].with_other_codes.empty());
 }
 
 }  // namespace

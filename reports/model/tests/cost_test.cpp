@@ -27,12 +27,7 @@ using testing::StartsWith;
 
 /// The line that refuses the record.
 std::string cost_refusal(const std::string& text) {
-  try {
-    static_cast<void>(cost_record_from("cost.jsonl", text));
-  } catch (const input_error& e) {
-    return e.what();
-  }
-  return "it was taken";
+  return refusal([&] { return cost_record_from("cost.jsonl", text); });
 }
 std::string cost_refusal(const std::function<void(cost_record&)>& change) {
   cost_record r = costs();
@@ -177,28 +172,19 @@ TEST(cost_record, knows_its_words) {
               HasSubstr("speed"));
 }
 
-class cost_files : public testing::Test {
- protected:
-  void SetUp() override {
-    std::string pattern = (fs::temp_directory_path() / "cufault-cost-XXXXXX").string();
-    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-    folder = pattern;
-  }
-  void TearDown() override { fs::remove_all(folder); }
-  fs::path folder;
-};
+using cost_files = in_directory;
 
 TEST_F(cost_files, lie_in_the_folders_of_stacks_and_are_no_cases) {
-  const fs::path stack = folder / "h200";
+  const fs::path stack = directory / "h200";
   fs::create_directory(stack);
   write_whole(stack / "stack.json", R"({"schema": 5, "stack": {"keys": {"cublas": "13.1.0"}}, "runs": []})");
   write_whole(stack / cost_file, cost_record_text(costs()));
-  write_whole(folder / cost_file, cost_record_text(costs()));
+  write_whole(directory / cost_file, cost_record_text(costs()));
   EXPECT_TRUE(load_record(stack).cases.empty());
-  EXPECT_THAT(records_in({folder}), ElementsAre(stack));
-  EXPECT_THAT(cost_records_in({folder}), ElementsAre(folder / cost_file, stack / cost_file));
+  EXPECT_THAT(records_in({directory}), ElementsAre(stack));
+  EXPECT_THAT(cost_records_in({directory}), ElementsAre(directory / cost_file, stack / cost_file));
   EXPECT_THAT(cost_records_in({stack}), ElementsAre(stack / cost_file));
-  const fs::path loop = folder / "loop";
+  const fs::path loop = directory / "loop";
   fs::create_directory_symlink(loop, loop);
   EXPECT_EQ(refusal([&] { static_cast<void>(cost_records_in({loop})); }),
             loop.string() + ": cannot be read: Too many levels of symbolic links");
