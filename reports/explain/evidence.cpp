@@ -296,18 +296,6 @@ std::optional<std::size_t> cause_of_arm(const lexicon& known, const std::string&
   return static_cast<std::size_t>(found - known.causes.begin());
 }
 
-std::vector<failure_seen> failures_in(const observation& o, const lexicon& known) {
-  std::vector<failure_seen> all;
-  status_reader statuses(known);
-  for (const call_record& call : o.calls) {
-    if (call.swept) continue;
-    std::string status = statuses.of(o, call);
-    if (&call == call_in_flight(o)) status = o.ended == outcome::timed_out ? status_hang : o.why;
-    if (!status.empty()) all.push_back({status, call_in_log(call)});
-  }
-  return all;
-}
-
 evidence evidence_in(std::span<const record> records, const lexicon& known) {
   collector all(known);
   for (const record* r : without_copies(records)) all.add(*r);

@@ -81,9 +81,6 @@ std::optional<std::size_t> cause_of_arm(const lexicon& known, const std::string&
 /// How many different sources the catalogue of field failures names for each cause, in the order of lexicon::causes.
 std::vector<std::size_t> reports_of_causes(const std::vector<field_failure>& catalogue, const lexicon& known);
 
-/// The first failures of a trial first: what a program that looks at every status would print.
-std::vector<failure_seen> failures_in(const observation& o, const lexicon& known);
-
 /// How well a recorded or documented failure fits one of a log: 0 not at all, 1 the status alone, 2 where the log or the document
 /// names no call, 3 the status and the call, or another one of its family: a product, the creation of a handle.
 int fit(const failure_seen& of_log, std::string_view status, std::string_view call);

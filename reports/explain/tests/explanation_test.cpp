@@ -174,12 +174,15 @@ TEST(explain, reads_the_note_of_each_of_several_exceptions) {
     call.what.facts["exception"] = std::string("RuntimeError");
     o.calls.push_back(call);
   }
+  o.ended = outcome::completed;
   o.notes = {{"torch.matmul", "expected m1 and m2 to have the same dtype, but got: float != double"},
              {"torch.matmul", "mat1 and mat2 shapes cannot be multiplied (10x10 and 5x10)"}};
-  const auto failures = failures_in(o, known());
-  ASSERT_EQ(failures.size(), 2U);
-  EXPECT_EQ(failures[0].status, "TYPES_REFUSED");
-  EXPECT_EQ(failures[1].status, "SHAPES_REFUSED");
+  record r;
+  r.cases = {{"pytorch.on_the_cpu", {{.name = "mixed_types", .trials = {o}}}}};
+  std::vector<std::string> statuses;
+  for (const recorded_failure& f : evidence_in(std::vector{r}, known()).failures)
+    statuses.push_back(f.status);
+  EXPECT_THAT(statuses, ElementsAre("TYPES_REFUSED", "SHAPES_REFUSED"));
 }
 
 TEST(explain, ranks_what_the_machine_meets_before_what_it_does_not) {

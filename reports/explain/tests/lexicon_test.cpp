@@ -70,14 +70,18 @@ bool shows_one_of(const observation& o, const std::vector<std::string>& signs) {
 /// Arms of the cause, of which a record has a failure, whose trials do not show its fault.
 std::vector<std::string> arms_without_fault(const known_cause& cause, const std::vector<std::string>& signs) {
   static const auto trials = natural_trials();
+  static const std::set<std::string> failing = [] {
+    std::set<std::string> arms;
+    for (const recorded_failure& f : evidence_in(judged_records(), known()).failures)
+      if (f.natural) arms.insert(f.arms.begin(), f.arms.end());
+    return arms;
+  }();
   std::vector<std::string> without;
   for (const std::string& arm : cause.arms) {
     const auto of = trials.find(arm);
     if (of == trials.end()) continue;
-    const auto fails = [](const observation* o) { return !failures_in(*o, known()).empty(); };
     const auto shows = [&](const observation* o) { return shows_one_of(*o, signs); };
-    if (std::ranges::any_of(of->second, fails) && std::ranges::none_of(of->second, shows))
-      without.push_back(arm);
+    if (failing.contains(arm) && std::ranges::none_of(of->second, shows)) without.push_back(arm);
   }
   return without;
 }
