@@ -26,6 +26,7 @@
 #include "reports/model/arm_line.hpp"
 #include "reports/model/frameworks.hpp"
 #include "reports/model/record.hpp"
+#include "reports/model/times.hpp"
 #include "reports/printers/printers.hpp"
 #include "reports/printers/render.hpp"
 #include "reports/printers/summary.hpp"

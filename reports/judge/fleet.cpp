@@ -2,41 +2,32 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reports/judge/fleet.hpp"
 
+#include "reports/model/times.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdlib>
-#include <ctime>
-#include <iomanip>
 #include <map>
-#include <optional>
 #include <set>
-#include <sstream>
 
 namespace cufault {
 namespace {
 
 /// Nodes of one job begin within hours of each other.
-constexpr std::time_t most_apart = 24 * 60 * 60;
-
-std::optional<std::time_t> seconds_of(const std::string& utc) {
-  std::tm parts{};
-  std::istringstream in(utc);
-  in >> std::get_time(&parts, "%Y-%m-%dT%H:%M:%SZ");
-  if (in.fail()) return {};
-  return timegm(&parts);
-}
+constexpr std::int64_t most_apart = 24 * 60 * 60 * 1000;
 
 void check_clocks(const merged_records& merged, std::vector<host_finding>& found) {
-  std::vector<std::time_t> all;
+  std::vector<std::int64_t> all;
   for (const merged_member& m : merged.members)
-    if (const auto at = seconds_of(m.started)) all.push_back(*at);
+    if (const auto at = milliseconds_of(m.started); at != 0) all.push_back(at);
   if (all.size() < 3) return;  // two times show that they differ, and not which is wrong
   std::ranges::sort(all);
-  const std::time_t median = all[all.size() / 2];
+  const std::int64_t median = all[all.size() / 2];
   for (const merged_member& m : merged.members) {
-    const auto at = seconds_of(m.started);
-    if (at && std::abs(*at - median) > most_apart)
+    const auto at = milliseconds_of(m.started);
+    if (at != 0 && std::abs(at - median) > most_apart)
       found.push_back(
           {host_of(m.name), "clock",
            fmt::format("its run began at {}, more than a day from the others: a wrong clock, or a late start",

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <ctime>
 #include <string_view>
 
 namespace cufault {
@@ -22,6 +23,12 @@ void check_utc(const json_cursor& at) {
              .ok() &&
          two(11) < 24 && two(14) < 60 && two(17) <= 60;
   if (!good) at.fail("expected a UTC time such as 2026-11-21T07:27:40Z");
+}
+
+std::int64_t milliseconds_of(const std::string& utc) {
+  std::tm time{};
+  const char* const end = ::strptime(utc.c_str(), "%Y-%m-%dT%H:%M:%SZ", &time);
+  return end != nullptr && *end == '\0' ? static_cast<std::int64_t>(::timegm(&time)) * 1000 : 0;
 }
 
 }  // namespace cufault

@@ -3,6 +3,7 @@
 // The report as one page that asks for nothing from elsewhere. What changed and what is red come first. html/*.html have the markup; here is what they
 // show. Below html_limit: rows that do not fit are counted, and are in the records beside the page.
 #include "reports/model/cell_name.hpp"
+#include "reports/model/times.hpp"
 #include "reports/printers/advice.hpp"
 #include "reports/printers/html_templates.hpp"
 #include "reports/printers/html_text.hpp"

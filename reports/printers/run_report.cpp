@@ -3,6 +3,7 @@
 #include "reports/printers/run_report.hpp"
 
 #include "reports/model/record_parts.hpp"
+#include "reports/model/times.hpp"
 #include "reports/printers/advice.hpp"
 
 #include <fmt/format.h>
@@ -10,7 +11,6 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <ctime>
 
 namespace cufault {
 namespace {
@@ -34,12 +34,6 @@ std::uint64_t seed_of(const record& r, const arm_result& a) {
 }
 
 }  // namespace
-
-std::int64_t milliseconds_of(const std::string& utc) {
-  std::tm time{};
-  const char* const end = ::strptime(utc.c_str(), "%Y-%m-%dT%H:%M:%SZ", &time);
-  return end != nullptr && *end == '\0' ? static_cast<std::int64_t>(::timegm(&time)) * 1000 : 0;
-}
 
 std::string text_of(const verdict_counts& counts) {
   std::vector<std::string> words;

@@ -58,8 +58,6 @@ struct run_report {
   std::vector<exit_reason> reasons{};  ///< of a run that has just ended: a record does not keep them
   std::vector<report_arm> arms{};      ///< in the order of the record; arms of a case stand together
 };
-/// Since 1970; 0 where the text is no time.
-std::int64_t milliseconds_of(const std::string& utc);
 run_report report_of(const record& r, const cost_notes& costs = {});
 
 /// "passed", or "FAILED: 2 arms CHANGED: types.int8/a, types.int8/b; ..." with each reason, and at most so many names of each.
