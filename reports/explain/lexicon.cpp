@@ -10,38 +10,11 @@
 #include <fnmatch.h>
 
 #include <algorithm>
-#include <array>
 #include <set>
 
 namespace fs = std::filesystem;
 
 namespace cufault {
-
-std::span<const enum_name<event_role>> names_of(event_role) {
-  static constexpr std::array all{enum_name<event_role>{event_role::failure, "failure"},
-                                  enum_name<event_role>{event_role::cause, "cause"},
-                                  enum_name<event_role>{event_role::condition, "condition"},
-                                  enum_name<event_role>{event_role::context, "context"},
-                                  enum_name<event_role>{event_role::aside, "aside"},
-                                  enum_name<event_role>{event_role::fatal, "fatal"},
-                                  enum_name<event_role>{event_role::survived, "survived"},
-                                  enum_name<event_role>{event_role::noise, "noise"}};
-  return all;
-}
-
-std::span<const enum_name<event_needs>> names_of(event_needs) {
-  static constexpr std::array all{enum_name<event_needs>{event_needs::nothing, "nothing"},
-                                  enum_name<event_needs>{event_needs::gpu, "gpu"},
-                                  enum_name<event_needs>{event_needs::call, "call"}};
-  return all;
-}
-
-std::span<const enum_name<frequency>> names_of(frequency) {
-  static constexpr std::array all{enum_name<frequency>{frequency::rare, "rare"},
-                                  enum_name<frequency>{frequency::occasional, "occasional"},
-                                  enum_name<frequency>{frequency::usual, "usual"}};
-  return all;
-}
 
 CUFAULT_MEMBERS(event_pattern, CUFAULT_STATED(id, role, match)
                                    CUFAULT_OTHERS(status, call, fails, needs, fact, anywhere, last))

@@ -26,7 +26,7 @@ enum class event_role {
   survived,  ///< the failure in its line, or directly above, was caught and got over
   noise,     ///< known and harmless: nothing else is looked for in its line
 };
-std::span<const enum_name<event_role>> names_of(event_role);
+CUFAULT_NAMES(event_role, failure, cause, condition, context, aside, fatal, survived, noise)
 
 /// What an event of common words must stand with to be one of a GPU library. In the order of how much that is.
 enum class event_needs {
@@ -34,7 +34,7 @@ enum class event_needs {
   gpu,   ///< a word of GPUs in its line or, where nothing else failed, in the log
   call,  ///< a call of a GPU library, in its line or within three
 };
-std::span<const enum_name<event_needs>> names_of(event_needs);
+CUFAULT_NAMES(event_needs, nothing, gpu, call)
 
 /// events/SOURCE.json: {"schema": 1, "source": "PyTorch", "events": [...]}. Each of `match` is a text_pattern. Places named status, call
 /// and xid make up the failure; all others are facts of the log ("gpu", "driver", "cuda").
@@ -109,7 +109,7 @@ struct log_grammar {
 
 /// How often a cause is behind a failure that looks so, by documents and reports: a judgement, no measurement.
 enum class frequency { rare = 1, occasional = 2, usual = 3 };
-std::span<const enum_name<frequency>> names_of(frequency);
+CUFAULT_NAMES(frequency, rare, occasional, usual)
 
 /// What a failure looks like. Patterns of fnmatch(3).
 struct failure_pattern {

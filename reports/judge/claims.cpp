@@ -11,7 +11,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <iterator>
 #include <optional>
 #include <set>
@@ -23,11 +22,6 @@ namespace cufault {
 namespace {
 
 constexpr int claims_schema = 2;
-
-constexpr std::array claim_kinds{enum_name<claim_kind>{claim_kind::failure, "failure"},
-                                 enum_name<claim_kind>{claim_kind::remedy, "remedy"},
-                                 enum_name<claim_kind>{claim_kind::dead_end, "dead_end"},
-                                 enum_name<claim_kind>{claim_kind::statement, "statement"}};
 
 using word = std::pair<std::string, std::string>;  // what an arm says, and why
 
@@ -238,14 +232,6 @@ bool controls_and_twins_only(const case_result& c) {
 }
 
 }  // namespace
-
-std::span<const enum_name<claim_kind>> names_of(claim_kind) {
-  return claim_kinds;
-}
-
-std::string to_string(claim_kind k) {
-  return name_of(k);
-}
 
 std::vector<claim> claims_from(const json_cursor& top) {
   if (const auto schema = top.at("schema").integer(); schema != claims_schema)

@@ -18,8 +18,7 @@ class json_cursor;
 
 /// What sort of statement a claim is, which decides how arms speak to it.
 enum class claim_kind { failure, remedy, dead_end, statement };
-std::span<const enum_name<claim_kind>> names_of(claim_kind);
-std::string to_string(claim_kind k);
+CUFAULT_NAMES(claim_kind, failure, remedy, dead_end, statement)
 
 /// A statement of a source document (cases/claims.json).
 struct claim {

@@ -9,7 +9,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <initializer_list>
 #include <map>
@@ -20,19 +19,6 @@ namespace {
 
 constexpr std::string_view completed = "completed";
 constexpr std::string_view never_returned = "never returned";
-
-constexpr std::array arm_kinds{
-    enum_name<arm_kind>{arm_kind::control, "control"}, enum_name<arm_kind>{arm_kind::fault, "fault"},
-    enum_name<arm_kind>{arm_kind::remedy, "remedy"}, enum_name<arm_kind>{arm_kind::dead_end, "dead_end"},
-    enum_name<arm_kind>{arm_kind::diagnosis, "diagnosis"}};
-constexpr std::array outcomes{enum_name<outcome>{outcome::completed, "completed"},
-                              enum_name<outcome>{outcome::crashed, "crashed"},
-                              enum_name<outcome>{outcome::timed_out, "timed_out"},
-                              enum_name<outcome>{outcome::not_provoked, "not_provoked"},
-                              enum_name<outcome>{outcome::harness_failed, "harness_failed"}};
-constexpr std::array numbers_names{enum_name<numbers_found>{numbers_found::unchecked, "unchecked"},
-                                   enum_name<numbers_found>{numbers_found::right, "right"},
-                                   enum_name<numbers_found>{numbers_found::wrong, "wrong"}};
 
 bool any_failing(const std::vector<step>& steps) {
   return std::ranges::any_of(steps, [](const step& s) { return !s.ok; });
@@ -470,22 +456,6 @@ std::string shortened(std::string text) {
   for (auto at = text.find(prefix); at != text.npos; at = text.find(prefix, at))
     text.erase(at, prefix.size());
   return text;
-}
-
-std::span<const enum_name<arm_kind>> names_of(arm_kind /*any*/) {
-  return arm_kinds;
-}
-std::span<const enum_name<outcome>> names_of(outcome /*any*/) {
-  return outcomes;
-}
-std::span<const enum_name<numbers_found>> names_of(numbers_found /*any*/) {
-  return numbers_names;
-}
-std::string to_string(arm_kind k) {
-  return name_of(k);
-}
-std::string to_string(outcome o) {
-  return name_of(o);
 }
 
 std::string canonical(const std::vector<plateau>& plateaus) {

@@ -21,6 +21,7 @@ class json_cursor;
 
 /// What an arm is for. Decides how its observation is named by the judge. A diagnosis is said to show which call fails, and clears nothing.
 enum class arm_kind { control, fault, remedy, dead_end, diagnosis };
+CUFAULT_NAMES(arm_kind, control, fault, remedy, dead_end, diagnosis)
 
 /// How a trial's process ended. The first three are observations about the library under test; the others
 /// say that there is nothing to compare.
@@ -31,6 +32,7 @@ enum class outcome {
   not_provoked,    ///< a precondition could not be reached, or another process moved memory meanwhile
   harness_failed,  ///< set-up failed, the channel was garbled or cut short: nothing can be concluded
 };
+CUFAULT_NAMES(outcome, completed, crashed, timed_out, not_provoked, harness_failed)
 
 /// Of a row of a sweep (harness/injection/sweep.hpp): the driver calls inside of the observed one that were made to fail, each alone and from a
 /// fresh state. All of them came to the same, so they are one row.
@@ -199,12 +201,6 @@ std::string describe(const signature& s);
 /// Plateaus joined by " | ", with their levels where they have some.
 std::string describe(const std::vector<plateau>& plateaus);
 std::string describe(const std::vector<signature>& each);
-
-std::string to_string(arm_kind k);
-std::string to_string(outcome o);
-std::span<const enum_name<arm_kind>> names_of(arm_kind);
-std::span<const enum_name<outcome>> names_of(outcome);
-std::span<const enum_name<numbers_found>> names_of(numbers_found);
 
 // Members, for json_fields.hpp.
 template <class Fields>

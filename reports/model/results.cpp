@@ -61,15 +61,6 @@ std::string to_string(verdict v) {
   return "unknown";
 }
 
-std::span<const enum_name<run_mode>> names_of(run_mode /*any*/) {
-  static constexpr std::array names{enum_name<run_mode>{run_mode::observe, "observe"},
-                                    enum_name<run_mode>{run_mode::gate, "gate"}};
-  return names;
-}
-std::string to_string(run_mode m) {
-  return name_of(m);
-}
-
 std::string join_key(std::string_view case_name, std::string_view arm) {
   return fmt::format("{}/{}", case_name, arm);
 }

@@ -34,6 +34,7 @@ enum class verdict {
 };
 
 enum class run_mode { observe, gate };
+CUFAULT_NAMES(run_mode, observe, gate)
 
 /// What a user loses by a change, the worst first. Of what is undefined behaviour nobody loses anything.
 enum class loss { wrong_numbers, memory_written, crash, hang, context, status, value, undefined_behaviour };
@@ -138,7 +139,5 @@ bool as_expected(verdict v);
 bool is_prediction(verdict v);
 
 std::string to_string(verdict v);  ///< "REPRODUCED", ...
-std::string to_string(run_mode m);
-std::span<const enum_name<run_mode>> names_of(run_mode);
 
 }  // namespace cufault

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "reports/base/enum_names.hpp"
 #include "reports/model/facts.hpp"
 
 #include <string>
@@ -15,6 +16,7 @@ inline constexpr const char *status_crashed = "CRASHED", *status_timed_out = "TI
 
 /// Whether the numbers that a step computed were looked at, and what they were.
 enum class numbers_found { unchecked, right, wrong };
+CUFAULT_NAMES(numbers_found, unchecked, right, wrong)
 
 /// What names a step: it does not depend on how the code that makes it is spelt.
 struct step_name {
