@@ -15,6 +15,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <stdexcept>
 #include <system_error>
 
 namespace cufault {
@@ -32,18 +33,12 @@ pid_t fork_child(const std::function<void()>& work) {
 
 namespace {
 
-constexpr std::array passed_on{SIGINT, SIGTERM, SIGHUP, SIGTSTP};
+constexpr std::array passed_on{SIGINT, SIGTERM, SIGHUP};
 volatile pid_t gets_signals = 0;
 
 void pass_on(int signal) {
   const int before = errno;
-  if (signal != SIGTSTP) {
-    kill(gets_signals, signal);
-  } else {
-    kill(-gets_signals, SIGSTOP);
-    raise(SIGSTOP);
-    kill(-gets_signals, SIGCONT);
-  }
+  kill(gets_signals, signal);
   errno = before;
 }
 
@@ -51,6 +46,7 @@ void pass_on(int signal) {
 
 std::optional<int> go_on_in_child() {
   std::fflush(nullptr);
+  std::signal(SIGCHLD, SIG_DFL);  // where it is ignored, there is no exit code of a child
   sigset_t held;
   sigset_t before;
   sigemptyset(&held);
@@ -60,7 +56,7 @@ std::optional<int> go_on_in_child() {
   const pid_t child = fork();
   const int refused = errno;
   if (child == 0) {
-    setpgid(0, 0);
+    std::signal(SIGTERM, SIG_DFL);  // even if this process ignored it
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (getppid() != parent) _exit(125);  // it ended before PR_SET_PDEATHSIG took effect
   }
@@ -71,10 +67,9 @@ std::optional<int> go_on_in_child() {
   if (child < 0) throw std::system_error(refused, std::generic_category(), "cannot fork");
   if (child == 0) return {};
   const int status = wait_for(child);
-  if (!WIFSIGNALED(status)) return WEXITSTATUS(status);
-  std::signal(WTERMSIG(status), SIG_DFL);
-  raise(WTERMSIG(status));
-  return 128 + WTERMSIG(status);
+  if (WIFSIGNALED(status))
+    throw std::runtime_error("a process of cufault's own was ended by " + signal_name(WTERMSIG(status)));
+  return WEXITSTATUS(status);
 }
 
 std::vector<char*> pointers_to(const std::vector<std::string>& words) {

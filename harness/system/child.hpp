@@ -17,8 +17,8 @@ namespace cufault {
 pid_t fork_child(const std::function<void()>& work);
 
 /// Goes on in a forked process, so that one is there to end what it starts, and to remove its files, however this one ends, by SIGKILL too:
-/// it then gets SIGTERM. There nullopt. Here, when it has ended, its exit code; a signal that ended it ends this process. SIGINT, SIGTERM and
-/// SIGHUP are passed on, and SIGTSTP stops both. Its process group is its own. Throws std::system_error.
+/// it then gets SIGTERM. There nullopt. Here, when it has ended, its exit code. SIGINT, SIGTERM and SIGHUP are passed on. Throws
+/// std::system_error, and std::runtime_error where a signal ended it. In gdb: set follow-fork-mode child.
 std::optional<int> go_on_in_child();
 
 /// As exec takes them. The words must outlive it.

@@ -102,7 +102,8 @@ TEST_F(sweep_forks, a_forked_row_that_hangs_or_leaves_a_process_is_ended) {
 TEST_F(sweep_forks, a_hang_is_believed_when_it_came_again_and_else_tried_three_times) {
   for (const auto& [how, repeats] :
        {std::pair{"hang", json{"hung"}}, {"hang_once", {"swallowed", "swallowed", "swallowed"}}}) {
-    const swept seen = sweep({"-j", "1", "--timeout", "2s"}, {"report", how}, true);
+    const swept seen = sweep({"-j", "1", "--timeout", "10s"}, {"report", how}, true);
+    ASSERT_EQ(seen.of("row").size(), 2);
     const json row = seen.of("row").at(1);
     EXPECT_EQ(row["outcome"], "hung");
     EXPECT_EQ(row["repeats"], repeats);
@@ -110,8 +111,6 @@ TEST_F(sweep_forks, a_hang_is_believed_when_it_came_again_and_else_tried_three_t
     EXPECT_EQ(fs::file_size(folder / "runs"), 4 + repeats.size())
         << "two clean runs, one that forks, one compared";
   }
-  EXPECT_THAT(cufault({"--timeout", "2s"}, {swept_program, "report", "hang"}).stdout_text,
-              HasSubstr("NOT ACCEPTABLE; 1 of 1 again"));
 }
 
 TEST_F(sweep_forks, a_timer_that_was_set_before_the_fork_goes_on_in_each_child) {
