@@ -248,8 +248,11 @@ void begin_call(pending_call& p, std::uint32_t index, call_frame* frame, bool fi
     return answer(p, shared_object_init_failed);
   if (own) return;
   if (is_passed_on(s)) return static_cast<void>(++s.passed_on);
-  for (const auto* each = s.numbered.load(); each != nullptr; each = each->next)
-    if (const auto n = ++each->by->calls; each->by->function == s.function.text) p.facts.number = n;
+  if (s.numbered != nullptr) {
+    const reading_rules reading;
+    for (const auto* each = s.numbered.load(); each != nullptr; each = each->next)
+      if (const auto n = ++each->by->calls; each->by->function == s.function.text) p.facts.number = n;
+  }
 
   const bool sticky = sticky_errors_exist();
   p.accounted = is_accounted(s.memory.role) && (budgets_in_use() || sticky);

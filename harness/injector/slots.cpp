@@ -89,21 +89,20 @@ bool concerns(const active_rule& r, const slot& s) {
   return is_for_function(what, s.function);
 }
 
-void number_by(std::uint32_t index, call_numbers& by) {
-  slots[index].numbered = new numbered_by{&by, slots[index].numbered};
+void number_by(state& w, std::uint32_t index, call_numbers& by) {
+  slots[index].numbered = &w.current->numbered.emplace_back(numbered_by{&by, slots[index].numbered});
 }
 
-/// From now on; earlier calls are those of the counts.
 void number_calls_of(state& w, const slot& s) {
   for (const auto* each = s.numbered.load(); each != nullptr; each = each->next)
     if (each->by->function == s.function.text) return;
-  call_numbers& added = w.numbers.emplace_back();
+  call_numbers& added = w.current->numbers.emplace_back();
   added.function = s.function.text;
   for (std::uint32_t i = 0; i < used_slots; ++i) {
     const function_name& other = slots[i].function;
     if (other.base() != s.function.base() || !matches_function(added.function, other)) continue;
     added.calls += count_of(i).calls - slots[i].passed_on;
-    number_by(i, added);
+    number_by(w, i, added);
     set_entry_of_slot(i);
   }
 }
@@ -183,8 +182,8 @@ void name_slot(state& w, const char* function, const char* library) {
   if (s.function.base() == "cuGetProcAddress") s.is = role::look_up;
   if (s.function.base() == "cudaGetLastError") s.is = role::returns_and_resets_last_error;
   if (s.function.base() == "cudaPeekAtLastError") s.is = role::returns_last_error;
-  for (call_numbers& each : w.numbers)
-    if (matches_function(each.function, s.function)) number_by(index, each);
+  for (call_numbers& each : w.current->numbers)
+    if (matches_function(each.function, s.function)) number_by(w, index, each);
   used_slots = index + 1;
   name_in_counts(index);
 }
@@ -294,6 +293,7 @@ void replace_rules(const rule_set& rules, counts_of_rules counting) {
   rules_now.store(&now);
   keep_sticky_errors_of(*w, successors);
   want_host_calls(now);
+  for (std::uint32_t i = 0; i < used_slots; ++i) slots[i].numbered = nullptr;
   for (std::uint32_t i = 0; i < used_slots; ++i) update_slot(*w, i);
   free_replaced(*w);
 }

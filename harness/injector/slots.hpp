@@ -39,7 +39,8 @@ struct rules_of_slot {
   rules_of_slot& operator=(const rules_of_slot&) = delete;
 };
 
-/// Calls that a rule for a function counts, from the first rule that may tell of one: no other thread's call gets the same number.
+/// Calls that a rule for a function counts. They begin with rules that may tell of one, at the sum of the counts: exact, but for calls of other
+/// threads in that moment. From then on each call has a number of its own.
 struct call_numbers {
   std::string_view function;
   std::atomic<std::uint64_t> calls{0};
@@ -84,11 +85,12 @@ struct state {
   struct rule_generation {
     active_rules rules;
     std::vector<std::unique_ptr<const rules_of_slot>> of_slots;
+    std::deque<call_numbers> numbers;  ///< one for each function with a rule that may tell a number
+    std::deque<numbered_by> numbered;
   };
   std::unique_ptr<rule_generation> current;
   std::vector<std::unique_ptr<rule_generation>> replaced;  ///< calls may still read them
   std::vector<active_rule*> scratch;
-  std::deque<call_numbers> numbers;  ///< one for each function
   std::deque<unwrapped_name> unwrapped;
   std::map<const void*, std::optional<int>> primary_of;  ///< devices of primary contexts, by context
   std::map<const void*, sticky_error> lost_contexts;     ///< those of no primary context

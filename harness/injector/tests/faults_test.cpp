@@ -30,6 +30,15 @@ class faults : public injector {
   }
 };
 
+TEST_F(faults, a_call_has_its_number_among_all_of_its_process_whenever_rules_come) {
+  const std::string fails = R"('{"rules": [{"function": "cuMemAlloc", "return": "OUT_OF_MEMORY"}]}')";
+  EXPECT_EQ(said("a a a " + fails + " a f a '{\"rules\": []}' a a " + fails + " a"),
+            "0 0 0 set0 2 2 2 set0 0 0 set0 2");
+  std::vector<int> numbers;
+  for (const json& each : events("injected")) numbers.push_back(each["call"]);
+  EXPECT_THAT(numbers, ElementsAre(4, 1, 5, 8)) << "the second is the child's";
+}
+
 // ---- sticky ----
 
 const std::string lost = R"({"function": "cuMemAlloc", "return": "LAUNCH_FAILED", "sticky": true)";
