@@ -453,8 +453,8 @@ def arm_of(program: Program, lines: list[str]) -> str:
         '#include "harness/trial/observe.hpp"', "", *HEAD[: HEAD.index("")], "", "namespace cufault {", "namespace {", "",
         *helper, "", "void captured(trial& t) {", "  t.open_context();", *("  " + s for s in steps), "}", "",
         "void control(trial& t) {  // to be changed: without what is wrong", "  captured(t);", "}", "",
-        "failure_case captured_call() {", "  failure_case c;", f'  c.name = "FAMILY.{name}";', '  c.summary = "?";', '  c.add("control", arm_kind::control, "the same call without what is wrong", control);',
-        f'  c.add("captured", arm_kind::fault, "{function}: {call["status_name"]}", captured);', "  return c;", "}", "", "const register_case here{captured_call()};", "", "}  // namespace", "}  // namespace cufault"]) + "\n"
+        "failure_case captured_call() {", "  failure_case c;", f'  c.name = "FAMILY.{name}";', '  c.summary = "?";', '  c.control("control", "the same call without what is wrong", control);',
+        f'  c.fault("captured", "{function}: {call["status_name"]}", captured);', "  return c;", "}", "", "const register_case here{captured_call()};", "", "}  // namespace", "}  // namespace cufault"]) + "\n"
 
 
 def nvcc() -> Optional[str]:

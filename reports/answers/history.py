@@ -378,7 +378,7 @@ def print_view(out: text.Output, markdown: bool, view: View, in_detail: bool) ->
     """Since which stack each arm is what it is, and how often it flakes. Not in detail: arms that are the same on all stacks and never flake are counted."""
     def table(title: str, head: list[str], rows: list[list[str]]) -> None:
         out.print(f"\n### {title}\n" if markdown else f"\n{title}:")
-        for line in text.table_lines(head, rows, markdown)[: None if markdown else -1]:
+        for line in text.table_lines(head, rows, markdown)[:-1]:
             out.print(line)
 
     line = f"{text.plural(view.runs, 'run')} on {text.plural(len(view.stacks), 'stack')}, from {view.first} to {view.last}"

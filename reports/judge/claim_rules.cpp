@@ -474,8 +474,8 @@ std::vector<claim_statement> statements_of(const claim_rule& rule, const observa
   }
   const auto statement = [&](bool holds, std::vector<std::string> evidence) {
     evidence.insert(evidence.end(), beside.begin(), beside.end());
-    return claim_statement{
-        holds, (trial.level ? fmt::format("level {}: ", *trial.level) : "") + joined(std::move(evidence))};
+    const std::string level = trial.level ? fmt::format("level {}", *trial.level) : "";
+    return claim_statement{holds, level + (level.empty() || evidence.empty() ? "" : ": ") + joined(evidence)};
   };
   if (rule.holds) {
     auto [holds, evidence] = look(*rule.holds, trial);

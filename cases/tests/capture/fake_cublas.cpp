@@ -259,7 +259,8 @@ int came(std::string_view function, const std::vector<word>& values) {
       word matrix = 0;
       if (!read_memory(at + i * sizeof matrix, &matrix, sizeof matrix) || matrix == 0) break;
       for (const auto& [other, begin] : matrices)
-        if (const auto distance = static_cast<std::int64_t>(matrix - begin); std::abs(distance) < 256)
+        if (const auto distance = static_cast<std::int64_t>(matrix - begin);
+            distance > -256 && distance < 256)
           text += " | " + name + " at " + other + " + " + std::to_string(distance);
       matrices.emplace_back(name, matrix);
     }

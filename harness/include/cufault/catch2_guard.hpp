@@ -24,7 +24,12 @@ using configuration = const Catch::IConfig*;
 #ifndef CATCH_CONFIG_EXTERNAL_INTERFACES
 #define CATCH_CONFIG_EXTERNAL_INTERFACES
 #endif
+#ifndef CATCH_VERSION_MAJOR
 #include <catch2/catch.hpp>
+#endif
+#if CATCH_VERSION_MAJOR == 2 && CATCH_VERSION_MINOR < 13
+#error "catch2_guard.hpp needs Catch2 2.13 or 3"
+#endif
 namespace cufault::catch2 {
 using listener = Catch::TestEventListenerBase;
 using configuration = const Catch::ReporterConfig&;

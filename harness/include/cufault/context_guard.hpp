@@ -214,7 +214,9 @@ class fresh_process {
     for (std::size_t i = 1; i < words.size(); ++i)
       for (const std::string& each : options_of_files) {
         const std::size_t begin = words[i - 1] == each ? 0 : each.size() + 1;
-        if (begin == 0 || words[i].rfind(each + '=', 0) == 0)
+        const bool has_value =
+            begin == 0 || words[i].rfind(each + '=', 0) == 0 || words[i].rfind(each + ':', 0) == 0;
+        if (has_value && words[i][begin] != '%')  // %debug is no file
           words[i].replace(begin, words[i].npos, file_of(number + 1, words[i].substr(begin), number));
       }
     if (!option.empty()) {

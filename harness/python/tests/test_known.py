@@ -77,6 +77,7 @@ def test_issues_of_a_version() -> None:
 
 def test_the_rule_is_that_of_the_program() -> None:
     assert Path(known.__file__).read_text() == (Path(cufault.__file__).parent / "share/cufault/answers/known_issues.py").read_text()
+    assert known.issues("13.1.0"), "the list that comes with it is found"
 
 
 @pytest.mark.usefixtures("made_up")

@@ -73,6 +73,11 @@ TEST(claims, are_judged_as_is_written_below_them) {
   expect_golden(CUFAULT_TOLD_CLAIMS, now);
 }
 
+TEST(claims_file, of_another_schema_is_refused) {
+  EXPECT_EQ(refusal([] { return claims_from(cursor("{\"schema\": 9}")); }),
+            "x.json:1: schema: schema 9, but this build reads 2 only");
+}
+
 TEST(claims_file, of_this_project_holds_the_whole_ledger) {
   const auto claims = load_claims(CUFAULT_CLAIMS_FILE);
   std::map<std::string, int> of_document;

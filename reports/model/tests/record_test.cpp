@@ -464,14 +464,16 @@ TEST(records, of_a_stack_are_merged_arm_by_arm) {
   later.cases[0].arms[0].races.clear();
   later.cases[0].arms[0].trials = {trial({internal})};
   later.cases[0].arms.pop_back();
-  auto other = example();
+  auto other = example(), spoilt = later;
   (*other.stack)["keys"]["cublas"] = "12.0.1";
-  const auto merged =
-      merged_by_stack({of_run(later, "2026-11-22T00:00:00Z"), of_run(earlier), of_run(other)});
+  spoilt.cases[0].arms[0].trials = {not_provoked("no GPU")};
+  const auto merged = merged_by_stack({of_run(later, "2026-11-22T00:00:00Z"), of_run(earlier), of_run(other),
+                                       of_run(spoilt, "2026-11-23T00:00:00Z")});
   ASSERT_EQ(merged.size(), 2U);
   EXPECT_EQ(stack_label(merged[1]), "cuBLAS 12.0.1, NVIDIA H200, driver 580.159.04");
   ASSERT_EQ(merged[0].cases.at(0).arms.size(), 2U);
   EXPECT_EQ(merged[0].cases[0].arms[0].trials.size(), 1U) << "the later one counts";
+  EXPECT_EQ(merged[0].cases[0].arms[0].trials[0].ended, outcome::completed) << "the last observed nothing";
   earlier.cases[0].arms[0].races = later.cases[0].arms[0].races = "chance";
   const auto races = merged_by_stack({of_run(later, "2026-11-22T00:00:00Z"), of_run(earlier)});
   EXPECT_EQ(races[0].cases[0].arms[0].trials.size(), 3U) << "of a race, all trials count";
