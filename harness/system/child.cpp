@@ -67,6 +67,7 @@ std::optional<int> go_on_in_child() {
   if (child < 0) throw std::system_error(refused, std::generic_category(), "cannot fork");
   if (child == 0) return {};
   const int status = wait_for(child);
+  if (WIFSIGNALED(status) && WTERMSIG(status) == SIGPIPE) return 128 + SIGPIPE;  // nobody reads
   if (WIFSIGNALED(status))
     throw std::runtime_error("a process of cufault's own was ended by " + signal_name(WTERMSIG(status)));
   return WEXITSTATUS(status);

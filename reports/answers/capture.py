@@ -453,7 +453,7 @@ def arm_of(program: Program, lines: list[str]) -> str:
         '#include "harness/trial/observe.hpp"', "", *HEAD[: HEAD.index("")], "", "namespace cufault {", "namespace {", "",
         *helper, "", "void captured(trial& t) {", "  t.open_context();", *("  " + s for s in steps), "}", "",
         "void control(trial& t) {  // to be changed: without what is wrong", "  captured(t);", "}", "",
-        "failure_case captured_call() {", "  failure_case c;", f'  c.name = "FAMILY.{name}";', '  c.summary = "?";', '  c.control("control", "the same call without what is wrong", control);',
+        "failure_case captured_call() {", "  failure_case c;", f'  c.name = "FAMILY.{name}";', '  c.summary = "?";', '  c.control("the same call without what is wrong", control);',
         f'  c.fault("captured", "{function}: {call["status_name"]}", captured);', "  return c;", "}", "", "const register_case here{captured_call()};", "", "}  // namespace", "}  // namespace cufault"]) + "\n"
 
 
