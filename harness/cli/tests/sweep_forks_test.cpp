@@ -111,6 +111,8 @@ TEST_F(sweep_forks, a_hang_is_believed_when_it_came_again_and_else_tried_three_t
     EXPECT_EQ(fs::file_size(folder / "runs"), 4 + repeats.size())
         << "two clean runs, one that forks, one compared";
   }
+  EXPECT_THAT(cufault({"--timeout", "10s"}, {swept_program, "report", "hang"}).stdout_text,
+              HasSubstr("NOT ACCEPTABLE; 1 of 1 again"));
 }
 
 TEST_F(sweep_forks, a_timer_that_was_set_before_the_fork_goes_on_in_each_child) {
