@@ -86,14 +86,13 @@ def tables_of(asked_for: asked.Asked) -> list[text.Table]:
         trials[call["arm_id"]][call["trial"]].append(call)
     arms = database.execute(ARMS).fetchall()
     by_name = {(a["stack_id"], a["case_name"], a["arm"]): a for a in database.execute("SELECT * FROM arms WHERE case_name IN (SELECT case_name FROM arms JOIN wanted USING (arm_id))")}
-    by_stack: dict[tuple[int, str], dict[tuple[str, str, str], Seen]] = defaultdict(lambda: defaultdict(Seen))
-    versions: dict[tuple[int, str], str] = {}
+    by_stack: dict[str, dict[tuple[str, str, str], Seen]] = defaultdict(lambda: defaultdict(Seen))  # two of one name are one
     for arm in arms:
         found = [(c, calls) for calls in trials[arm["arm_id"]].values() if (c := first_failure(calls))]
         here = []
         fault = arm if arm["kind"] == "fault" else by_name.get((arm["stack_id"], arm["case_name"], arm["arm"].rpartition("+")[0]))
         for call, calls in found:
-            seen = _at(by_stack, versions, arm, call)
+            seen = _at(by_stack, arm, call)
             here.append(seen)
             seen.operations.add(call["api"])
             if fault is not None:
@@ -105,7 +104,7 @@ def tables_of(asked_for: asked.Asked) -> list[text.Table]:
         if arm["answers"]:  # in place from the start: it answers the failure of another arm
             answered = by_name.get((arm["stack_id"], *arm["answers"].split("/", 1)))
             calls_of = trials[answered["arm_id"]].values() if answered is not None else ()
-            here = [_at(by_stack, versions, arm, c) for calls in calls_of if (c := first_failure(calls))]
+            here = [_at(by_stack, arm, c) for calls in calls_of if (c := first_failure(calls))]
         if arm["cleared"] is not None:
             # A new process of a framework imports it, which was not measured.
             cost = f" ({arm['cost']})" if arm["cost"] and arm["remedy_name"] != "new_process" else ""
@@ -117,10 +116,7 @@ def tables_of(asked_for: asked.Asked) -> list[text.Table]:
     columns = [("what you see", "failure"), ("of", "operations"), ("case", "case"), ("what had happened", "what_had_happened"), ("trials", "trials"),
                ("afterwards", "afterwards"), ("cleared by", "cleared_by"), ("not cleared by", "not_cleared_by")]
     tables = []
-    together: dict[str, dict[tuple[str, str, str], Seen]] = defaultdict(dict)
-    for key in sorted(by_stack):
-        together[versions[key]].update(by_stack[key])
-    for stack, failures in sorted(together.items()):
+    for stack, failures in sorted(by_stack.items()):
         table = text.Table("failures", columns, stack=stack)
         for (_, what, case), seen in sorted(failures.items(), key=lambda failure: failure[0]):
             table.rows.append([what, text.lines_of(seen.operations), case, text.lines_of(seen.when), (str(seen.trials), seen.trials),
@@ -129,13 +125,12 @@ def tables_of(asked_for: asked.Asked) -> list[text.Table]:
     return tables
 
 
-def _at(by_stack: dict[tuple[int, str], dict[tuple[str, str, str], Seen]], versions: dict[tuple[int, str], str], arm: Row, call: Row) -> Seen:
+def _at(by_stack: dict[str, dict[tuple[str, str, str], Seen]], arm: Row, call: Row) -> Seen:
     """By framework, exception and case, of a stack."""
     name = framework_of(call["api"])
     key = next(key for _, key, known in FRAMEWORKS if known == name)
-    at = (arm["stack_id"], name)
-    versions[at] = f"{name} {arm[key]}, {arm['stack']}" if arm[key] else f"{name}, {arm['stack']}"
-    return by_stack[at][name, seen_of(call), arm["case_name"]]
+    stack = f"{name} {arm[key]}, {arm['stack']}" if arm[key] else f"{name}, {arm['stack']}"
+    return by_stack[stack][name, seen_of(call), arm["case_name"]]
 
 
 def main(asked_for: asked.Asked) -> int:
