@@ -116,8 +116,7 @@ std::string words_of(std::string_view type, std::string_view name, word value) {
     return std::to_string(wide ? static_cast<std::int64_t>(value) : static_cast<std::int32_t>(value));
   }
   std::string text = place(value);
-  const bool there = text.front() != '0' && text != "nowhere";
-  if (!there) return text;
+  if (text.front() == '0' || text == "nowhere") return text;
   if (type.find("* const*") != type.npos) {
     word first = 0;
     return read_memory(value, &first, sizeof first) ? text + " of " + place(first) : text;
@@ -251,13 +250,14 @@ int came(std::string_view function, const std::vector<word>& values) {
       pointers.emplace_back(parameter, values[i]);
     }
   }
-  // Matrices of arrays of pointers that begin so close together that they overlap.
+  // Matrices of arrays of pointers that begin so close together that they overlap. What is no address is chance.
   std::vector<std::pair<std::string, word>> matrices;
   for (const auto& [array, at] : pointers)
     for (std::int64_t i = 0; array.ends_with("array") && i < by_name["batchCount"]; ++i) {
-      const std::string name = array + "[" + std::to_string(i) + "]";
       word matrix = 0;
-      if (!read_memory(at + i * sizeof matrix, &matrix, sizeof matrix) || matrix == 0) break;
+      read_memory(at + i * sizeof matrix, &matrix, sizeof matrix);
+      if (std::strchr("0-", kind_of(matrix)) != nullptr) break;
+      const std::string name = array + "[" + std::to_string(i) + "]";
       for (const auto& [other, begin] : matrices)
         if (const auto distance = static_cast<std::int64_t>(matrix - begin);
             distance > -256 && distance < 256)
