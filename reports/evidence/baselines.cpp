@@ -22,9 +22,14 @@ namespace fs = std::filesystem;
 namespace cufault {
 namespace {
 
+struct recorded_arm {
+  const arm_result* arm = nullptr;
+  std::vector<std::string_view> keys;  // that matter
+};
+
 struct recorded_family {
   record all;
-  std::unordered_map<std::string, const arm_result*> arms;  // by join_key()
+  std::unordered_map<std::string, recorded_arm> arms;  // that say something, by join_key()
 };
 
 struct recorded_stack {
@@ -36,12 +41,9 @@ struct recorded_stack {
   bool left_out = false;
 };
 
-/// An arm of a stack that may say something.
-struct candidate {
+struct candidate : recorded_arm {
   const recorded_stack* stack = nullptr;
-  const arm_result* arm = nullptr;
   int distance = 0;
-  std::vector<std::string_view> keys;
 };
 
 std::string label_of(const recorded_stack& s, std::span<const std::string_view> keys) {
@@ -90,53 +92,56 @@ struct baselines::state {
   std::deque<recorded_stack> stacks;
   std::vector<std::string> problems;
   std::deque<arm_result> pooled;
-  std::map<stack_keys, std::unordered_map<std::string, std::optional<reference>>> known;
+  struct seen_from {
+    std::vector<recorded_stack*>
+        here;  // no further away than 0, by what every arm can depend on; without keys, all
+    std::unordered_map<std::string, std::optional<reference>> known;
+  };
+  std::map<stack_keys, seen_from> seen;
+
+  seen_from& from(const stack_keys& here) {
+    static const auto any_key = [] {
+      std::vector<std::string_view> keys{"cublas", "compute_capability"};
+      for (const python_framework& f : python_frameworks) keys.push_back(f.name);
+      return keys;
+    }();
+    const auto [at, is_new] = seen.try_emplace(here);
+    if (is_new)
+      for (recorded_stack& s : stacks) {
+        stack_keys shared = here;
+        std::erase_if(shared, [&](const auto& k) { return !s.keys.contains(k.first); });
+        if (!s.left_out && distance(s.keys, shared, any_key) == 0) at->second.here.push_back(&s);
+      }
+    return at->second;
+  }
 
   const recorded_family& family(recorded_stack& s, const std::string& name) {
     auto [at, is_new] = s.families.try_emplace(name);
     if (!is_new) return at->second;
     at->second.all = load_family(s.folder, name, [&](const std::string& bad) { problems.push_back(bad); });
     for (const case_result& c : at->second.all.cases)
-      for (const arm_result& a : c.arms) at->second.arms.emplace(join_key(c.name, a.name), &a);
+      for (const arm_result& a : c.arms)
+        if (observed(a))
+          at->second.arms.emplace(join_key(c.name, a.name), recorded_arm{&a, keys_that_matter(c.name, a)});
     return at->second;
   }
 
-  /// All stacks that have the arm and say something; `only_here`: of those, stacks that cannot be further away than 0.
+  /// Those of `among` that have the arm and say something of it, the best first.
   std::vector<candidate> candidates(const std::string& case_name, const std::string& key,
-                                    const stack_keys& here, bool only_here) {
-    static const auto any_key = [] {
-      std::vector<std::string_view> keys{"cublas", "compute_capability"};
-      for (const python_framework& f : python_frameworks) keys.push_back(f.name);
-      return keys;
-    }();
+                                    const stack_keys& here, const std::vector<recorded_stack*>& among) {
     const std::string family_name = family_of_case(case_name);
     std::vector<candidate> found;
-    for (recorded_stack& s : stacks) {
-      if (s.left_out) continue;
-      stack_keys shared = here;
-      std::erase_if(shared, [&](const auto& k) { return !s.keys.contains(k.first); });
-      if (only_here && distance(s.keys, shared, any_key) != 0) continue;
-      const recorded_family& of = family(s, family_name);
-      const auto arm = of.arms.find(key);
-      if (arm == of.arms.end() || !observed(*arm->second)) continue;
-      candidate c{&s, arm->second, 0, keys_that_matter(case_name, *arm->second)};
-      const auto far = distance(s.keys, here, c.keys);
-      if (!far) continue;
-      c.distance = *far;
-      found.push_back(std::move(c));
+    for (recorded_stack* const s : among) {
+      const auto& arms = family(*s, family_name).arms;
+      const auto at = arms.find(key);
+      const auto far = at == arms.end() ? std::nullopt : distance(s->keys, here, at->second.keys);
+      if (far) found.push_back({{at->second}, s, *far});
     }
-    return found;
-  }
-
-  /// The best first.
-  static void sort(std::vector<candidate>& all, const stack_keys& here) {
-    std::ranges::stable_sort(all, [&](const candidate& a, const candidate& b) {
-      const auto order = [&](const candidate& c) {
-        return std::tuple{c.distance, c.stack->rank, -static_cast<int>(equal_keys(c.stack->keys, here)),
-                          !c.arm->expected};
-      };
-      return order(a) < order(b);
+    std::ranges::stable_sort(found, {}, [&](const candidate& c) {
+      return std::tuple{c.distance, c.stack->rank, -static_cast<int>(equal_keys(c.stack->keys, here)),
+                        !c.arm->expected};
     });
+    return found;
   }
 
   expectation expect(const candidate& c, std::span<const candidate> same) {
@@ -155,12 +160,9 @@ struct baselines::state {
 
   std::optional<reference> look_up(const std::string& case_name, const std::string& key,
                                    const stack_keys& here) {
-    std::vector<candidate> all = candidates(case_name, key, here, true);
-    sort(all, here);
-    if (all.empty() || all.front().distance > 0) {  // the families of all stacks are read
-      all = candidates(case_name, key, here, false);
-      sort(all, here);
-    }
+    std::vector<candidate> all = candidates(case_name, key, here, from(here).here);
+    if (all.empty() || all.front().distance > 0)  // the families of all stacks are read
+      all = candidates(case_name, key, here, from({}).here);
     if (all.empty()) return std::nullopt;
     reference e{.distance = all.front().distance};
     if (e.distance > 0) std::erase_if(all, [](const candidate& c) { return !c.arm->expected; });
@@ -231,10 +233,8 @@ baselines::baselines(const std::vector<fs::path>& folders) : baselines() {
 
 const reference* baselines::find(const std::string& case_name, const std::string& arm,
                                  const stack_keys& here) const {
-  auto& known = state_->known[here];
-  const std::string key = join_key(case_name, arm);
-  const auto [at, is_new] = known.try_emplace(key);
-  if (is_new) at->second = state_->look_up(case_name, key, here);
+  const auto [at, is_new] = state_->from(here).known.try_emplace(join_key(case_name, arm));
+  if (is_new) at->second = state_->look_up(case_name, at->first, here);
   return at->second ? &*at->second : nullptr;
 }
 
@@ -244,7 +244,7 @@ const std::vector<std::string>& baselines::problems() const {
 
 void baselines::leave_out(const std::function<bool(const std::string&, const stack_keys&)>& which) {
   for (recorded_stack& s : state_->stacks) s.left_out = which(s.folder.filename(), s.keys);
-  state_->known.clear();
+  state_->seen.clear();
   state_->pooled.clear();
 }
 
