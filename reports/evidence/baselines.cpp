@@ -92,25 +92,24 @@ struct baselines::state {
   std::deque<recorded_stack> stacks;
   std::vector<std::string> problems;
   std::deque<arm_result> pooled;
-  struct seen_from {
-    std::vector<recorded_stack*>
-        here;  // no further away than 0, by what every arm can depend on; without keys, all
+  struct asked_stack {
+    std::vector<recorded_stack*> near;  // that can be at distance 0; all of them where it has no keys
     std::unordered_map<std::string, std::optional<reference>> known;
   };
-  std::map<stack_keys, seen_from> seen;
+  std::map<stack_keys, asked_stack> asked;
 
-  seen_from& from(const stack_keys& here) {
+  asked_stack& asked_by(const stack_keys& here) {
     static const auto any_key = [] {
       std::vector<std::string_view> keys{"cublas", "compute_capability"};
       for (const python_framework& f : python_frameworks) keys.push_back(f.name);
       return keys;
     }();
-    const auto [at, is_new] = seen.try_emplace(here);
+    const auto [at, is_new] = asked.try_emplace(here);
     if (is_new)
       for (recorded_stack& s : stacks) {
         stack_keys shared = here;
         std::erase_if(shared, [&](const auto& k) { return !s.keys.contains(k.first); });
-        if (!s.left_out && distance(s.keys, shared, any_key) == 0) at->second.here.push_back(&s);
+        if (!s.left_out && distance(s.keys, shared, any_key) == 0) at->second.near.push_back(&s);
       }
     return at->second;
   }
@@ -160,9 +159,9 @@ struct baselines::state {
 
   std::optional<reference> look_up(const std::string& case_name, const std::string& key,
                                    const stack_keys& here) {
-    std::vector<candidate> all = candidates(case_name, key, here, from(here).here);
-    if (all.empty() || all.front().distance > 0)  // the families of all stacks are read
-      all = candidates(case_name, key, here, from({}).here);
+    std::vector<candidate> all = candidates(case_name, key, here, asked_by(here).near);
+    if (all.empty() || all.front().distance > 0)  // reads the families of all stacks
+      all = candidates(case_name, key, here, asked_by({}).near);
     if (all.empty()) return std::nullopt;
     reference e{.distance = all.front().distance};
     if (e.distance > 0) std::erase_if(all, [](const candidate& c) { return !c.arm->expected; });
@@ -233,7 +232,7 @@ baselines::baselines(const std::vector<fs::path>& folders) : baselines() {
 
 const reference* baselines::find(const std::string& case_name, const std::string& arm,
                                  const stack_keys& here) const {
-  const auto [at, is_new] = state_->from(here).known.try_emplace(join_key(case_name, arm));
+  const auto [at, is_new] = state_->asked_by(here).known.try_emplace(join_key(case_name, arm));
   if (is_new) at->second = state_->look_up(case_name, at->first, here);
   return at->second ? &*at->second : nullptr;
 }
@@ -244,7 +243,7 @@ const std::vector<std::string>& baselines::problems() const {
 
 void baselines::leave_out(const std::function<bool(const std::string&, const stack_keys&)>& which) {
   for (recorded_stack& s : state_->stacks) s.left_out = which(s.folder.filename(), s.keys);
-  state_->seen.clear();
+  state_->asked.clear();
   state_->pooled.clear();
 }
 

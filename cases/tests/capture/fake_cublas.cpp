@@ -250,7 +250,7 @@ int came(std::string_view function, const std::vector<word>& values) {
       pointers.emplace_back(parameter, values[i]);
     }
   }
-  // Matrices of arrays of pointers that begin so close together that they overlap. What is no address is chance.
+  // Matrices of arrays of pointers that begin so close together that they overlap. Garbage addresses have random distances.
   std::vector<std::pair<std::string, word>> matrices;
   for (const auto& [array, at] : pointers)
     for (std::int64_t i = 0; array.ends_with("array") && i < by_name["batchCount"]; ++i) {
