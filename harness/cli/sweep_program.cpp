@@ -33,10 +33,16 @@
 #include <cstdio>
 #include <ctime>
 #include <deque>
+#include <functional>
 #include <iostream>
 #include <map>
 #include <memory>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace fs = std::filesystem;
 
@@ -244,48 +250,58 @@ class sweep {
     return mine;
   }
 
-  /// In each group the first and the last call; where they differ, the same of each half.
+  /// In each group the first and the last call; where they differ, the same of each half. A half begins as soon as both are known.
   void run_groups() {
-    auto ranges = shard_of(plan_groups(sites_));
-    while (!ranges.empty()) {
-      std::vector<planned_call> ends;
-      for (const auto& range : ranges) {
-        ends.push_back(range.front());
-        if (range.size() > 1) ends.push_back(range.back());
-      }
-      run_rows(ends);
-      std::vector<std::vector<planned_call>> halves;
-      for (const auto& range : ranges) {
-        const row* first = row_of(range.front());
-        const row* last = row_of(range.back());
-        if (first == nullptr || last == nullptr) continue;  // the budget left them out
-        if (range.size() > 2 && !same_result(*first, *last)) {
-          const auto middle = range.begin() + static_cast<std::ptrdiff_t>(range.size() / 2);
-          halves.emplace_back(range.begin(), middle);
-          halves.emplace_back(middle, range.end());
-          continue;
-        }
-        const auto tell = [&](const row& r, std::size_t calls) {
-          const std::string line =
-              line_of(group_result{r.site.function, r.site.library, r.code, r.came_to, calls});
-          if (const auto told = groups_told_.find(line); told != groups_told_.end())
-            groups_told_.erase(told);  // the record that is gone on with has it
-          else
-            journal_.write(line);
-        };
-        if (same_result(*first, *last)) {
-          tell(*first, range.size());
-        } else {
-          tell(*first, 1);
-          tell(*last, 1);
-        }
-      }
-      ranges = std::move(halves);
-    }
+    groups_ = shard_of(plan_groups(sites_));
+    const auto unknown = [this] {
+      std::vector<planned_call> calls;
+      const auto of_ends = [&](calls_in_order ends, const row* first, const row* last) {
+        if (first == nullptr) calls.push_back(ends.front());
+        if (last == nullptr) calls.push_back(ends.back());
+      };
+      for (const auto& group : groups_) for_each_part(group, of_ends);
+      return calls;
+    };
+    run_rows(unknown(), unknown);
+  }
+
+  using calls_in_order = std::span<const planned_call>;
+  using part_seen = std::function<void(calls_in_order, const row* first, const row* last)>;
+
+  /// Parts of a group in which all calls are taken to be alike, and those of which one end is not known yet.
+  void for_each_part(calls_in_order calls, const part_seen& see) const {
+    const row* first = row_of(calls.front());
+    const row* last = row_of(calls.back());
+    if (first == nullptr || last == nullptr || calls.size() < 3 || same_result(*first, *last))
+      return see(calls, first, last);
+    for_each_part(calls.first(calls.size() / 2), see);
+    for_each_part(calls.subspan(calls.size() / 2), see);
+  }
+
+  void tell_groups() {
+    const auto tell = [&](const row& r, std::size_t calls) {
+      const std::string line =
+          line_of(group_result{r.site.function, r.site.library, r.code, r.came_to, calls});
+      if (const auto told = groups_told_.find(line); told != groups_told_.end())
+        groups_told_.erase(told);  // the record that is gone on with has it
+      else
+        journal_.write(line);
+    };
+    const auto tell_part = [&](calls_in_order calls, const row* first, const row* last) {
+      if (first == nullptr || last == nullptr) return;  // the budget left them out
+      if (same_result(*first, *last)) return tell(*first, calls.size());
+      tell(*first, 1);
+      tell(*last, 1);
+    };
+    for (const auto& group : groups_) for_each_part(group, tell_part);
+  }
+
+  [[nodiscard]] std::string name_of_call(const planned_call& call) const {
+    return name_of_row(sites_[call.site].site, call.ordinal, call.code, call.then);
   }
 
   [[nodiscard]] const row* row_of(const planned_call& call) const {
-    const auto found = rows_.find(name_of_row(sites_[call.site].site, call.ordinal, call.code, call.then));
+    const auto found = rows_.find(name_of_call(call));
     return found == rows_.end() ? nullptr : &found->second;
   }
 
@@ -315,7 +331,9 @@ class sweep {
       const auto row_of = [&](const run_seen& seen) { return judged_here(wanted.site, call, seen, stop); };
       std::string differs;
       std::optional<row> forked, anew;
-      if (!asked["forks"])
+      if (asked["compares"])
+        forked = wanted;
+      else if (!asked["forks"])
         command_.end_forks();  // it may hold what a program that is started takes
       else if (const auto seen = command_.run_forked(rules, wanted.name(), timeout_, scratch, stop))
         forked = row_of(*seen);
@@ -358,15 +376,22 @@ class sweep {
     return r;
   }
 
-  void ask(std::size_t lane, const planned_call& call, bool forks, bool compares, bool alone = false) {
+  /// What a lane does: runs the call forked or anew, and, unless alone, a finding anew behind it; or anew, to be compared with `forked`.
+  struct task {
+    planned_call call;
+    bool forks = false, alone = false, is_compared = false;
+    std::optional<row> forked{};
+  };
+
+  void ask(std::size_t lane, const task& t) {
     row wanted;
-    wanted.site = sites_[call.site].site;
-    wanted.ordinal = call.ordinal;
-    wanted.code = call.code;
-    wanted.then = call.then;
+    wanted.site = sites_[t.call.site].site;
+    wanted.ordinal = t.call.ordinal;
+    wanted.code = t.call.code;
+    wanted.then = t.call.then;
     const nlohmann::json beside{
-        {"site", call.site}, {"forks", forks}, {"compares", compares}, {"alone", alone}};
-    workers().ask(lane, beside.dump() + '\n' + line_of(wanted, asked_.command));
+        {"site", t.call.site}, {"forks", t.forks}, {"alone", t.alone}, {"compares", t.forked.has_value()}};
+    workers().ask(lane, beside.dump() + '\n' + line_of(t.forked.value_or(wanted), asked_.command));
   }
 
   std::pair<std::size_t, row> next_row() {
@@ -388,15 +413,18 @@ class sweep {
   }
 
   row run_alone(const planned_call& call, bool forks) {
-    ask(workers().idle().value(), call, forks && totals_.anew.empty(), false, true);
+    ask(workers().idle().value(), {call, forks && totals_.anew.empty(), true});
     return next_row().second;
   }
 
-  /// Side by side, but for what is run again: alone, before anything else goes on, so that a kill loses little.
-  void run_rows(const std::vector<planned_call>& calls) {
+  /// Side by side, but for what is run again: alone, when as many rows wait for it as there are lanes, since all lanes are emptied for it.
+  /// `further` are calls that follow from the rows that are known.
+  void run_rows(const std::vector<planned_call>& calls,
+                const std::function<std::vector<planned_call>()>& further = {}) {
     std::deque<planned_call> to_run;
+    std::set<std::string> planned;
     const auto plan = [&](const planned_call& call) {
-      if (row_of(call) == nullptr && std::ranges::find(to_run, call) == to_run.end()) to_run.push_back(call);
+      if (row_of(call) == nullptr && planned.insert(name_of_call(call)).second) to_run.push_back(call);
     };
     const auto plan_second = [&](planned_call call, const row& r) {
       call.then = r.further;
@@ -405,35 +433,51 @@ class sweep {
     for (const planned_call& call : calls) plan(call);
     for (const planned_call& call : calls)
       if (const row* known = row_of(call)) plan_second(call, *known);
-    std::map<std::size_t, planned_call> running;  // by lane
+    std::map<std::size_t, task> running;  // by lane
+    std::deque<task> to_compare;
     std::vector<std::pair<planned_call, row>> to_repeat;
-    while (true) {
-      while (to_repeat.empty() && !to_run.empty() && !is_out_of_time()) {
-        const auto lane = workers().idle();
-        if (!lane) break;
-        ask(*lane, to_run.front(), totals_.anew.empty(), asked_runs_++ % one_compared_of == 0);
-        running[*lane] = to_run.front();
+    const auto next_task = [&]() -> std::optional<task> {
+      std::optional<task> next;
+      if (to_repeat.size() >= workers().count()) return next;
+      if (!to_compare.empty()) {
+        next = std::move(to_compare.front());
+        to_compare.pop_front();
+      } else if (!to_run.empty() && !is_out_of_time()) {
+        const bool is_compared = asked_runs_++ % one_compared_of == 0;
+        next = task{to_run.front(), totals_.anew.empty(), is_compared, is_compared};
         to_run.pop_front();
+      }
+      return next;
+    };
+    while (true) {
+      while (const auto lane = workers().idle()) {
+        auto next = next_task();
+        if (!next) break;
+        ask(*lane, *next);
+        running[*lane] = *std::move(next);
       }
       if (!running.empty()) {
         auto [lane, r] = next_row();
-        plan_second(running.at(lane), r);
-        if (wants_repeating(r.came_to))
-          to_repeat.emplace_back(running.at(lane), std::move(r));
-        else
-          finish(running.at(lane), std::move(r));
-        running.erase(lane);
+        const task done = std::move(running.extract(lane).mapped());
+        plan_second(done.call, r);
+        const bool repeats = wants_repeating(r.came_to);
+        if (done.is_compared && r.forked)
+          to_compare.push_back({done.call, false, false, false, r});
+        else if (repeats)
+          to_repeat.emplace_back(done.call, r);
+        if (!repeats && !(done.forked && same_result(r, *done.forked))) finish(done.call, std::move(r));
       } else if (!to_repeat.empty()) {
-        for (auto& [call, r] : to_repeat) finish(call, repeated(call, std::move(r)));
-        to_repeat.clear();
+        for (auto& [call, r] : std::exchange(to_repeat, {})) finish(call, repeated(call, std::move(r)));
       } else if (forks_differ_ && !forked_.empty()) {
         for (const planned_call& call : std::exchange(forked_, {})) {
-          forget(row_of(call)->name());
-          plan(call);
+          forget(name_of_call(call));
+          to_run.push_back(call);
         }
       } else {
         break;
       }
+      if (further)
+        for (const planned_call& call : further()) plan(call);
     }
     totals_.left_out += to_run.size();
   }
@@ -524,6 +568,7 @@ class sweep {
 
   int told(int code) {
     if (workers_) workers_->end();
+    tell_groups();
     totals_.exit_code = code;
     journal_.write(line_of(totals_));
     if (asked_.json) return code;
@@ -563,6 +608,7 @@ class sweep {
   std::vector<planned_call> forked_;  // rows that are run again where forks differ
   std::map<std::string, row> rows_;   // by name
   std::map<outcome, std::uint64_t> by_outcome_;
+  std::vector<std::vector<planned_call>> groups_;
   std::multiset<std::string> groups_told_;  // lines of an earlier record
   totals totals_;
   std::unique_ptr<lanes> workers_;  // made when all that they read is known; the first to go
