@@ -458,14 +458,21 @@ class sweep {
       }
       if (!running.empty()) {
         auto [lane, r] = next_row();
-        const task done = std::move(running.extract(lane).mapped());
+        task done = std::move(running.extract(lane).mapped());
         plan_second(done.call, r);
-        const bool repeats = wants_repeating(r.came_to);
-        if (done.is_compared && r.forked)
-          to_compare.push_back({done.call, false, false, false, r});
-        else if (repeats)
-          to_repeat.emplace_back(done.call, r);
-        if (!repeats && !(done.forked && same_result(r, *done.forked))) finish(done.call, std::move(r));
+        const bool is_new = !done.forked || !same_result(r, *done.forked);
+        if (done.is_compared && r.forked) {
+          if (!wants_repeating(r.came_to)) finish(done.call, r);
+          to_compare.push_back({done.call, false, false, false, std::move(r)});
+        } else if (wants_repeating(r.came_to)) {
+          if (!is_new && r.came_to != outcome::hung) {
+            done.forked->repeats = {r.came_to};
+            r = *std::move(done.forked);
+          }
+          to_repeat.emplace_back(done.call, std::move(r));
+        } else if (is_new) {
+          finish(done.call, std::move(r));
+        }
       } else if (!to_repeat.empty()) {
         for (auto& [call, r] : std::exchange(to_repeat, {})) finish(call, repeated(call, std::move(r)));
       } else if (forks_differ_ && !forked_.empty()) {
