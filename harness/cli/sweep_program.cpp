@@ -300,9 +300,11 @@ class sweep {
     return name_of_row(sites_[call.site].site, call.ordinal, call.code, call.then);
   }
 
+  /// Of a call that ran, also where its row is still to be repeated.
   [[nodiscard]] const row* row_of(const planned_call& call) const {
-    const auto found = rows_.find(name_of_call(call));
-    return found == rows_.end() ? nullptr : &found->second;
+    if (const auto found = rows_.find(name_of_call(call)); found != rows_.end()) return &found->second;
+    const auto waits = std::ranges::find(to_repeat_, call, &std::pair<planned_call, row>::first);
+    return waits == to_repeat_.end() ? nullptr : &waits->second;
   }
 
   [[nodiscard]] bool is_out_of_time() const {
@@ -435,10 +437,9 @@ class sweep {
       if (const row* known = row_of(call)) plan_second(call, *known);
     std::map<std::size_t, task> running;  // by lane
     std::deque<task> to_compare;
-    std::vector<std::pair<planned_call, row>> to_repeat;
     const auto next_task = [&]() -> std::optional<task> {
       std::optional<task> next;
-      if (to_repeat.size() >= workers().count()) return next;
+      if (to_repeat_.size() >= workers().count()) return next;
       if (!to_compare.empty()) {
         next = std::move(to_compare.front());
         to_compare.pop_front();
@@ -469,12 +470,13 @@ class sweep {
             done.forked->repeats = {r.came_to};
             r = *std::move(done.forked);
           }
-          to_repeat.emplace_back(done.call, std::move(r));
+          to_repeat_.emplace_back(done.call, std::move(r));
         } else if (is_new) {
           finish(done.call, std::move(r));
         }
-      } else if (!to_repeat.empty()) {
-        for (auto& [call, r] : std::exchange(to_repeat, {})) finish(call, repeated(call, std::move(r)));
+      } else if (!to_repeat_.empty()) {
+        for (auto& [call, r] : to_repeat_) finish(call, repeated(call, r));
+        to_repeat_.clear();
       } else if (forks_differ_ && !forked_.empty()) {
         for (const planned_call& call : std::exchange(forked_, {})) {
           forget(name_of_call(call));
@@ -575,6 +577,7 @@ class sweep {
 
   int told(int code) {
     if (workers_) workers_->end();
+    to_repeat_.clear();  // of a sweep that was interrupted
     tell_groups();
     totals_.exit_code = code;
     journal_.write(line_of(totals_));
@@ -616,6 +619,7 @@ class sweep {
   std::map<std::string, row> rows_;   // by name
   std::map<outcome, std::uint64_t> by_outcome_;
   std::vector<std::vector<planned_call>> groups_;
+  std::vector<std::pair<planned_call, row>> to_repeat_;
   std::multiset<std::string> groups_told_;  // lines of an earlier record
   totals totals_;
   std::unique_ptr<lanes> workers_;  // made when all that they read is known; the first to go
