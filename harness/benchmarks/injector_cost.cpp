@@ -6,8 +6,8 @@
 // round is the median of its turns; the next round has new processes with other addresses. The unpreloaded process runs twice in each turn:
 // the difference of the two is the noise. Without a GPU the tests' fake driver stands in, if it was built: this shows the thunk's own cost,
 // without CUPTI.
-//   injector_cost [--tiny] [--benchmark_out=FILE.json] [other options of Google Benchmark]
-// --tiny: one round of few turns, for a test; the figures mean nothing.
+//   injector_cost [--tiny] [--rounds=N] [--benchmark_out=FILE.json] [other options of Google Benchmark]
+// --tiny: one round of few turns, for a test; the figures mean nothing. --rounds: 20 if it is not said.
 #include "harness/benchmarks/samples.hpp"
 #include "harness/injector/driver_functions.hpp"
 #include "harness/system/bundled_file.hpp"
@@ -35,6 +35,7 @@
 #include <map>
 #include <memory>
 #include <random>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -306,8 +307,9 @@ void run_round(const plan& p, std::mt19937& random, results& found) {
   }
 }
 
-void measure(bool tiny) {
-  const plan p = make_plan(tiny);
+void measure(bool tiny, int rounds) {
+  plan p = make_plan(tiny);
+  if (rounds > 0) p.rounds = rounds;
   results found;
   std::mt19937 random(1);
   for (int round = 0; round < p.rounds; ++round) run_round(p, random, found);
@@ -328,5 +330,10 @@ void measure(bool tiny) {
 }  // namespace
 
 int main(int count, char** words) {
-  return measured_by("injector_cost", count, words, measure);
+  std::vector<char*> others;
+  int rounds = 0;
+  for (char* const word : std::span(words, static_cast<std::size_t>(count)))
+    if (std::sscanf(word, "--rounds=%d", &rounds) != 1) others.push_back(word);
+  return measured_by("injector_cost", static_cast<int>(others.size()), others.data(),
+                     [&](bool tiny) { measure(tiny, rounds); });
 }

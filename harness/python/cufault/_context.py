@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import os
 import queue
 import re
@@ -38,6 +39,7 @@ def _loaded(*names: str) -> Any:
     return None
 
 
+@functools.cache  # the injector is preloaded or never there; a search of all libraries takes long
 def injector_calls() -> Any:
     """How often functions that a glob names were called, by the injector of this process; None without one."""
     count = getattr(ctypes.CDLL(None), "cufault_calls", None)
