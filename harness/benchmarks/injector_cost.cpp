@@ -309,7 +309,7 @@ void run_round(const plan& p, std::mt19937& random, results& found) {
 
 void measure(bool tiny, int rounds) {
   plan p = make_plan(tiny);
-  if (rounds > 0) p.rounds = rounds;
+  if (rounds > 0 && !tiny) p.rounds = rounds;
   results found;
   std::mt19937 random(1);
   for (int round = 0; round < p.rounds; ++round) run_round(p, random, found);
@@ -332,8 +332,9 @@ void measure(bool tiny, int rounds) {
 int main(int count, char** words) {
   std::vector<char*> others;
   int rounds = 0;
+  char rest = 0;
   for (char* const word : std::span(words, static_cast<std::size_t>(count)))
-    if (std::sscanf(word, "--rounds=%d", &rounds) != 1) others.push_back(word);
+    if (std::sscanf(word, "--rounds=%d%c", &rounds, &rest) != 1 || rounds < 1) others.push_back(word);
   return measured_by("injector_cost", static_cast<int>(others.size()), others.data(),
                      [&](bool tiny) { measure(tiny, rounds); });
 }

@@ -250,26 +250,26 @@ class sweep {
     return mine;
   }
 
-  /// In each group the first and the last call; where they differ, the same of each half. A half begins as soon as both are known.
+  using calls_in_order = std::span<const planned_call>;
+
+  /// In each group the first and the last call; where they differ, the same of each half, as soon as both are known.
   void run_groups() {
     groups_ = shard_of(plan_groups(sites_));
-    const auto unknown = [this] {
+    const auto ends = [this] {
       std::vector<planned_call> calls;
-      const auto of_ends = [&](calls_in_order ends, const row* first, const row* last) {
-        if (first == nullptr) calls.push_back(ends.front());
-        if (last == nullptr) calls.push_back(ends.back());
+      const auto add = [&](calls_in_order part, const row*, const row*) {
+        calls.push_back(part.front());
+        calls.push_back(part.back());
       };
-      for (const auto& group : groups_) for_each_part(group, of_ends);
+      for (const auto& group : groups_) for_each_part(group, add);
       return calls;
     };
-    run_rows(unknown(), unknown);
+    run_rows(ends(), ends);
   }
 
-  using calls_in_order = std::span<const planned_call>;
-  using part_seen = std::function<void(calls_in_order, const row* first, const row* last)>;
-
-  /// Parts of a group in which all calls are taken to be alike, and those of which one end is not known yet.
-  void for_each_part(calls_in_order calls, const part_seen& see) const {
+  /// Calls see(part, row of its first call, of its last) for each part that is not split: its ends agree, one is unknown, or it has no middle.
+  template <class See>
+  void for_each_part(calls_in_order calls, See see) const {
     const row* first = row_of(calls.front());
     const row* last = row_of(calls.back());
     if (first == nullptr || last == nullptr || calls.size() < 3 || same_result(*first, *last))
@@ -288,7 +288,7 @@ class sweep {
         journal_.write(line);
     };
     const auto tell_part = [&](calls_in_order calls, const row* first, const row* last) {
-      if (first == nullptr || last == nullptr) return;  // the budget left them out
+      if (first == nullptr || last == nullptr) return;  // it did not run
       if (same_result(*first, *last)) return tell(*first, calls.size());
       tell(*first, 1);
       tell(*last, 1);
@@ -300,11 +300,11 @@ class sweep {
     return name_of_row(sites_[call.site].site, call.ordinal, call.code, call.then);
   }
 
-  /// Of a call that ran, also where its row is still to be repeated.
+  /// Of a call that ran, written or not.
   [[nodiscard]] const row* row_of(const planned_call& call) const {
     if (const auto found = rows_.find(name_of_call(call)); found != rows_.end()) return &found->second;
-    const auto waits = std::ranges::find(to_repeat_, call, &std::pair<planned_call, row>::first);
-    return waits == to_repeat_.end() ? nullptr : &waits->second;
+    const auto found = unwritten_.find(name_of_call(call));
+    return found == unwritten_.end() ? nullptr : &found->second;
   }
 
   [[nodiscard]] bool is_out_of_time() const {
@@ -330,7 +330,7 @@ class sweep {
       fs::create_directories(scratch);
       const std::string rules =
           asked_.pairs && !call.then ? rules_that_log_all(libraries_) : rules_that_log_memory();
-      const auto row_of = [&](const run_seen& seen) { return judged_here(wanted.site, call, seen, stop); };
+      const auto judge = [&](const run_seen& seen) { return judged_here(wanted.site, call, seen, stop); };
       std::string differs;
       std::optional<row> forked, anew;
       if (asked["compares"])
@@ -338,18 +338,18 @@ class sweep {
       else if (!asked["forks"])
         command_.end_forks();  // it may hold what a program that is started takes
       else if (const auto seen = command_.run_forked(rules, wanted.name(), timeout_, scratch, stop))
-        forked = row_of(*seen);
+        forked = judge(*seen);
       const auto run_anew = [&] {
-        return row_of(command_.run(rules, wanted.name(), timeout_, scratch, stop));
+        return judge(command_.run(rules, wanted.name(), timeout_, scratch, stop));
       };
       if (!forked || asked["compares"])
         anew = run_anew();
-      else if (!asked["alone"] && wants_repeating(forked->came_to) && forked->came_to != outcome::hung)
+      else if (!asked["once"] && wants_repeating(forked->came_to) && forked->came_to != outcome::hung)
         forked->repeats = {run_anew().came_to};
       // A program that does not do the same each time, or not beside the one that is forked, says nothing of forks.
       if (forked && anew && !same_result(*forked, *anew)) {
         const auto again = command_.run_forked(rules, wanted.name(), timeout_, scratch, stop);
-        const bool forks_agree = again && same_result(row_of(*again), *forked);
+        const bool forks_agree = again && same_result(judge(*again), *forked);
         command_.end_forks();
         const row before = *std::exchange(anew, run_anew());
         if (forks_agree && same_result(before, *anew))
@@ -378,10 +378,11 @@ class sweep {
     return r;
   }
 
-  /// What a lane does: runs the call forked or anew, and, unless alone, a finding anew behind it; or anew, to be compared with `forked`.
+  /// For a lane: a run with that failure, forked if it can be. Behind a finding comes a run anew, but for a task that is done `once`.
+  /// With the row of a forked run: a run anew, to be compared with it.
   struct task {
     planned_call call;
-    bool forks = false, alone = false, is_compared = false;
+    bool forks = false, once = false;
     std::optional<row> forked{};
   };
 
@@ -392,7 +393,7 @@ class sweep {
     wanted.code = t.call.code;
     wanted.then = t.call.then;
     const nlohmann::json beside{
-        {"site", t.call.site}, {"forks", t.forks}, {"alone", t.alone}, {"compares", t.forked.has_value()}};
+        {"site", t.call.site}, {"forks", t.forks}, {"once", t.once}, {"compares", t.forked.has_value()}};
     workers().ask(lane, beside.dump() + '\n' + line_of(t.forked.value_or(wanted), asked_.command));
   }
 
@@ -419,8 +420,8 @@ class sweep {
     return next_row().second;
   }
 
-  /// Side by side, but for what is run again: alone, when as many rows wait for it as there are lanes, since all lanes are emptied for it.
-  /// `further` are calls that follow from the rows that are known.
+  /// Side by side. What is run again runs alone, which empties all lanes: it waits until there is one such row for each lane.
+  /// `further`, if any, are calls that follow from the rows that are known.
   void run_rows(const std::vector<planned_call>& calls,
                 const std::function<std::vector<planned_call>()>& further = {}) {
     std::deque<planned_call> to_run;
@@ -437,46 +438,47 @@ class sweep {
       if (const row* known = row_of(call)) plan_second(call, *known);
     std::map<std::size_t, task> running;  // by lane
     std::deque<task> to_compare;
-    const auto next_task = [&]() -> std::optional<task> {
-      std::optional<task> next;
-      if (to_repeat_.size() >= workers().count()) return next;
-      if (!to_compare.empty()) {
+    std::vector<planned_call> to_repeat;
+    const auto next_task = [&] {
+      task next;
+      if (to_compare.empty()) {
+        next = {to_run.front(), totals_.anew.empty(), asked_runs_++ % one_compared_of == 0};
+        to_run.pop_front();
+      } else {
         next = std::move(to_compare.front());
         to_compare.pop_front();
-      } else if (!to_run.empty() && !is_out_of_time()) {
-        const bool is_compared = asked_runs_++ % one_compared_of == 0;
-        next = task{to_run.front(), totals_.anew.empty(), is_compared, is_compared};
-        to_run.pop_front();
       }
       return next;
     };
     while (true) {
-      while (const auto lane = workers().idle()) {
-        auto next = next_task();
-        if (!next) break;
-        ask(*lane, *next);
-        running[*lane] = *std::move(next);
+      while (to_repeat.size() < static_cast<std::size_t>(jobs_) &&
+             (!to_compare.empty() || (!to_run.empty() && !is_out_of_time()))) {
+        const auto lane = workers().idle();
+        if (!lane) break;
+        ask(*lane, running[*lane] = next_task());
       }
       if (!running.empty()) {
         auto [lane, r] = next_row();
         task done = std::move(running.extract(lane).mapped());
         plan_second(done.call, r);
-        const bool is_new = !done.forked || !same_result(r, *done.forked);
-        if (done.is_compared && r.forked) {
-          if (!wants_repeating(r.came_to)) finish(done.call, r);
-          to_compare.push_back({done.call, false, false, false, std::move(r)});
-        } else if (wants_repeating(r.came_to)) {
-          if (!is_new && r.came_to != outcome::hung) {
-            done.forked->repeats = {r.came_to};
+        if (done.once && r.forked) {
+          unwritten_[name_of_call(done.call)] = r;
+          to_compare.push_back({done.call, false, false, std::move(r)});
+        } else {
+          if (done.forked && same_result(r, *done.forked) && r.came_to != outcome::hung) {
+            if (wants_repeating(r.came_to)) done.forked->repeats = {r.came_to};
             r = *std::move(done.forked);
           }
-          to_repeat_.emplace_back(done.call, std::move(r));
-        } else if (is_new) {
-          finish(done.call, std::move(r));
+          if (wants_repeating(r.came_to)) {
+            unwritten_[name_of_call(done.call)] = std::move(r);
+            to_repeat.push_back(done.call);
+          } else {
+            finish(done.call, std::move(r));
+          }
         }
-      } else if (!to_repeat_.empty()) {
-        for (auto& [call, r] : to_repeat_) finish(call, repeated(call, r));
-        to_repeat_.clear();
+      } else if (!to_repeat.empty()) {
+        for (const planned_call& call : std::exchange(to_repeat, {}))
+          finish(call, repeated(call, unwritten_.at(name_of_call(call))));
       } else if (forks_differ_ && !forked_.empty()) {
         for (const planned_call& call : std::exchange(forked_, {})) {
           forget(name_of_call(call));
@@ -485,7 +487,8 @@ class sweep {
       } else {
         break;
       }
-      if (further)
+      // Where forks differ, ends of a group that were run in different ways say nothing of it.
+      if (further && (!forks_differ_ || (running.empty() && unwritten_.empty() && forked_.empty())))
         for (const planned_call& call : further()) plan(call);
     }
     totals_.left_out += to_run.size();
@@ -513,6 +516,7 @@ class sweep {
   }
 
   void finish(const planned_call& call, row r) {
+    unwritten_.erase(name_of_call(call));
     journal_.write(line_of(r, asked_.command));
     if (r.forked) forked_.push_back(call);
     take(std::move(r));
@@ -577,7 +581,7 @@ class sweep {
 
   int told(int code) {
     if (workers_) workers_->end();
-    to_repeat_.clear();  // of a sweep that was interrupted
+    unwritten_.clear();  // of a sweep that was interrupted
     tell_groups();
     totals_.exit_code = code;
     journal_.write(line_of(totals_));
@@ -615,11 +619,11 @@ class sweep {
   int jobs_ = asked_.jobs;
   std::size_t asked_runs_ = 0;
   bool forks_differ_ = false;
-  std::vector<planned_call> forked_;  // rows that are run again where forks differ
-  std::map<std::string, row> rows_;   // by name
+  std::vector<planned_call> forked_;      // rows that are run again where forks differ
+  std::map<std::string, row> rows_;       // by name
+  std::map<std::string, row> unwritten_;  // still to be compared or repeated
   std::map<outcome, std::uint64_t> by_outcome_;
   std::vector<std::vector<planned_call>> groups_;
-  std::vector<std::pair<planned_call, row>> to_repeat_;
   std::multiset<std::string> groups_told_;  // lines of an earlier record
   totals totals_;
   std::unique_ptr<lanes> workers_;  // made when all that they read is known; the first to go

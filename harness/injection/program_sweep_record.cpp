@@ -8,7 +8,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include <set>
+#include <map>
+#include <utility>
 
 namespace cufault::program_sweep {
 namespace {
@@ -222,7 +223,7 @@ row read_row(std::string_view text) {
 earlier_record read_record(const fs::path& file) {
   const std::string text = read_text(file);
   earlier_record found;
-  std::set<std::string> rows;
+  std::map<std::string, bool> forked;  // by row
   int number = 0;
   for (std::size_t at = 0; at < text.size();) {
     const auto end = text.find('\n', at);
@@ -234,11 +235,13 @@ earlier_record read_record(const fs::path& file) {
     if (kind == "site") found.sites.push_back(compared_from(line));
     if (kind == "row") {
       found.rows.push_back(row_from(line));
-      // After a line "end" only missing rows follow: a continued sweep repeats no row.
-      if (!rows.insert(found.rows.back().name()).second)
+      const row& r = found.rows.back();
+      const auto [earlier, is_new] = forked.emplace(r.name(), r.forked);
+      // A sweep runs a row again only where forked processes differ.
+      if (!is_new && (!std::exchange(earlier->second, r.forked) || r.forked))
         line.fail(fmt::format(
             "the row {} is there twice: two sweeps wrote this record; begin it anew with --record",
-            one_line(found.rows.back().name())));
+            one_line(r.name())));
     }
     if (kind == "group") found.groups.push_back(text.substr(at, end + 1 - at));
     at = found.bytes = end + 1;

@@ -141,6 +141,11 @@ TEST_F(sweep_forks, what_one_forked_process_does_and_another_does_not_is_no_diff
   const json end = sweep({"-j", "1"}, {"crash_once", "report"}, true).of("end").at(0);
   EXPECT_EQ(end["compared"], 1) << "the row that crashed once";
   EXPECT_EQ(forked(end), 1);
+  fs::remove(folder / "runs.failed");
+  const std::string record = folder / "sweep.jsonl";
+  const swept seen = sweep({"-j", "1", "--record", record}, {"report_once", "swallow"}, true);
+  EXPECT_EQ(seen.of("row").size(), 2) << "what a comparison changes is written once";
+  EXPECT_EQ(sweep({"-j", "1", "--resume", record}, {"report_once", "swallow"}, true).process.exit_code, 0);
 }
 
 TEST_F(sweep_forks, a_crash_that_came_anew_is_forked_from_then_on) {
@@ -158,6 +163,13 @@ TEST_F(sweep_forks, rows_that_were_forked_are_run_again_where_forks_differ) {
   EXPECT_EQ(end["forked"], 0);
   EXPECT_GT(seen.of("row").size(), end["rows"].get<std::size_t>()) << "some are told twice";
   EXPECT_EQ(seen.process.exit_code, 0);
+  const std::string record = folder / "sweep.jsonl";
+  std::vector<std::string> words(9, "swallow");  // calls that are all alike
+  words.insert(words.begin(), {swept_program, "note_process"});
+  words.emplace_back("tell");
+  for (int i = 0; i < 2; ++i)
+    EXPECT_THAT(cufault({"-j", "3", "--depth", "grouped", "--resume", record}, words).stdout_text,
+                HasSubstr("\n2 rows: 2 swallowed; 0 not acceptable\n"));
 }
 
 // ---- what is started anew, and why ----
@@ -278,21 +290,24 @@ TEST_F(sweep_program, a_second_failure_is_tried_in_what_handles_the_first) {
 }
 
 TEST_F(sweep_program, a_record_goes_on_with_second_failures) {
-  const std::string record = folder / "sweep.jsonl";
-  EXPECT_EQ(cufault({"--pairs", "--resume", record}, {swept_program, "handle_badly"}).exit_code, 1);
-  std::string kept;
-  {
-    std::ifstream in(record);
-    for (std::string line; std::getline(in, line);)
-      if (line.find(R"("then":)") == line.npos && line.find(R"("line":"end")") == line.npos)
-        kept += line + "\n";
+  for (const char* depth : {"thin", "grouped"}) {
+    const std::string record = folder / depth;
+    const auto go_on = [&](const std::string& pairs) {
+      return cufault({pairs, "--depth", depth, "--resume", record}, {swept_program, "handle_badly"});
+    };
+    EXPECT_EQ(go_on("--pairs").exit_code, 1);
+    std::string kept;
+    {
+      std::ifstream in(record);
+      for (std::string line; std::getline(in, line);)
+        if (line.find(R"("then":)") == line.npos && line.find(R"("line":"end")") == line.npos)
+          kept += line + "\n";
+    }
+    std::ofstream(record) << kept;  // as a kill behind the first row leaves it
+    EXPECT_THAT(go_on("--pairs").stdout_text,
+                AllOf(HasSubstr("2 rows: 1 swallowed, 1 crashed"), HasSubstr("then cuDriver")));
+    EXPECT_THAT(go_on("--jobs=1").stdout_text, HasSubstr("2 rows"));
   }
-  std::ofstream(record) << kept;  // as a kill behind the first row leaves it
-  const auto rest = cufault({"--pairs", "--resume", record}, {swept_program, "handle_badly"});
-  EXPECT_THAT(rest.stdout_text,
-              AllOf(HasSubstr("2 rows: 1 swallowed, 1 crashed"), HasSubstr("then cuDriver")));
-  EXPECT_THAT(cufault({"--resume", record}, {swept_program, "handle_badly"}).stdout_text,
-              HasSubstr("2 rows"));
 }
 
 }  // namespace

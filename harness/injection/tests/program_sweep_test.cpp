@@ -471,6 +471,10 @@ TEST_F(logged, a_record_is_read_up_to_its_last_whole_line) {
   other.ordinal = 3;
   std::ofstream(file) << whole << line_of(totals{}) << line_of(other, {"./a"}) << line_of(totals{});
   EXPECT_THAT(read_record(file).rows, SizeIs(2)) << "it was gone on with";
+  row once_forked = other;
+  once_forked.forked = true;
+  std::ofstream(file) << whole << line_of(once_forked, {"./a"}) << line_of(other, {"./a"});
+  EXPECT_THAT(read_record(file).rows, SizeIs(3)) << "forks differed";
   std::ofstream(file) << whole << line_of(totals{}) << line_of(some_row(), {"./a"});
   try {
     static_cast<void>(read_record(file));

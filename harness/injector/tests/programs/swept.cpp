@@ -303,6 +303,7 @@ int main(int count, char** words) {
     if (is("crash")) crashes();
     if (is("crash_once") && fails_first()) raise(SIGSEGV);
     if (is("hang_once") && fails_first()) hangs();
+    if (is("report_once") && fails_first()) return 3;
     if (const void* context = nullptr; is("hang") && cuCtxGetCurrent(&context) != 0) hangs();
     if (is("hang_at_once")) hangs();
     if (is("print")) prints();
