@@ -59,8 +59,8 @@ inline bool take_benchmark_options(std::vector<std::string>& words) {
   return known;
 }
 
-/// The main of a program with the option --tiny; it takes others before. `body(tiny)` adds samples, which are written behind it. Exit code 2, and
-/// why on stderr, where it throws or an argument is not known.
+/// The main of a program with the option --tiny, which has removed its other options from `argv`. `body(tiny)` adds samples; they are written
+/// behind it. Exit code 2, and why on stderr, where it throws or an argument is not known.
 template <class Body>
 int measured_by(const char* program, int count, char** argv, Body body) try {
   std::vector<std::string> words(argv, argv + count);

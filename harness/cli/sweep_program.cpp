@@ -258,8 +258,7 @@ class sweep {
     const auto ends = [this] {
       std::vector<planned_call> calls;
       const auto add = [&](calls_in_order part, const row*, const row*) {
-        calls.push_back(part.front());
-        calls.push_back(part.back());
+        calls.insert(calls.end(), {part.front(), part.back()});
       };
       for (const auto& group : groups_) for_each_part(group, add);
       return calls;
@@ -300,11 +299,11 @@ class sweep {
     return name_of_row(sites_[call.site].site, call.ordinal, call.code, call.then);
   }
 
-  /// Of a call that ran, written or not.
+  /// The row of a call that ran, in the record or still to be compared or repeated; nullptr for others.
   [[nodiscard]] const row* row_of(const planned_call& call) const {
-    if (const auto found = rows_.find(name_of_call(call)); found != rows_.end()) return &found->second;
-    const auto found = unwritten_.find(name_of_call(call));
-    return found == unwritten_.end() ? nullptr : &found->second;
+    for (const std::string name = name_of_call(call); const auto* all : {&rows_, &unwritten_})
+      if (const auto found = all->find(name); found != all->end()) return &found->second;
+    return nullptr;
   }
 
   [[nodiscard]] bool is_out_of_time() const {
@@ -378,12 +377,12 @@ class sweep {
     return r;
   }
 
-  /// For a lane: a run with that failure, forked if it can be. Behind a finding comes a run anew, but for a task that is done `once`.
-  /// With the row of a forked run: a run anew, to be compared with it.
+  /// What a lane is asked for: one run with that failure.
   struct task {
     planned_call call;
-    bool forks = false, once = false;
-    std::optional<row> forked{};
+    bool forks = false;           // if the command can be forked
+    bool once = false;            // else a finding of a forked process is run anew, too
+    std::optional<row> forked{};  // of a forked process: this run is anew, to compare the two
   };
 
   void ask(std::size_t lane, const task& t) {
@@ -461,7 +460,7 @@ class sweep {
         auto [lane, r] = next_row();
         task done = std::move(running.extract(lane).mapped());
         plan_second(done.call, r);
-        if (done.once && r.forked) {
+        if (done.once && r.forked) {  // one of ten
           unwritten_[name_of_call(done.call)] = r;
           to_compare.push_back({done.call, false, false, std::move(r)});
         } else {

@@ -237,8 +237,9 @@ earlier_record read_record(const fs::path& file) {
       found.rows.push_back(row_from(line));
       const row& r = found.rows.back();
       const auto [earlier, is_new] = forked.emplace(r.name(), r.forked);
-      // A sweep runs a row again only where forked processes differ.
-      if (!is_new && (!std::exchange(earlier->second, r.forked) || r.forked))
+      const bool was_forked = std::exchange(earlier->second, r.forked);
+      // Where forks differ, a sweep starts the command anew for rows that were forked.
+      if (!is_new && (r.forked || !was_forked))
         line.fail(fmt::format(
             "the row {} is there twice: two sweeps wrote this record; begin it anew with --record",
             one_line(r.name())));
